@@ -1,0 +1,47 @@
+# The everyday commands. Each one first brings what is missing (scripts/setup), so a fresh clone needs no other step.
+
+# Without pipefail a failing `git ls-files` would look like a clean format check.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+CMAKE := .venv/bin/cmake
+CTEST := .venv/bin/ctest
+PYTHON3 := .venv/bin/python
+
+# CMake finds Ninja here.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
+
+.PHONY: help setup build demo test bench format check-format clean
+
+help:  ## list the targets (default)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:  ## install what is missing: Debian packages, .venv
+	@scripts/setup
+
+build: setup  ## build the program build/rcap
+	$(CMAKE) --preset release
+	$(CMAKE) --build --preset release
+
+demo: build  ## build, train on Fashion-MNIST and compare the methods
+	$(PYTHON3) scripts/demo.py
+
+test: check-format build  ## check the format, then run every test, optimised and under sanitizers
+	$(CTEST) --preset release
+	$(CMAKE) --preset asan
+	$(CMAKE) --build --preset asan
+	$(CTEST) --preset asan
+
+bench: build  ## build and run the benchmarks
+	$(PYTHON3) bench/run.py
+
+format: setup  ## format every tracked C++ file
+	$(LIST_SOURCES) | xargs -0 -r clang-format -i
+
+check-format: setup  ## fail where a tracked C++ file is not formatted
+	$(LIST_SOURCES) | xargs -0 -r clang-format --dry-run --Werror
+
+clean:  ## remove build folders and the demo's output; .venv stays
+	rm -rf build build-*/ demo-out

@@ -1,0 +1,17 @@
+# find_package(rcap) gives rcap::core.
+
+include(CMakePackageConfigHelpers)
+
+install(TARGETS rcap_core EXPORT rcap-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/rcap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(RCAP_CLI)
+  install(TARGETS rcap_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(rcap_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rcap)
+install(EXPORT rcap-targets NAMESPACE rcap:: DESTINATION ${rcap_package_dir})
+configure_package_config_file(cmake/rcap-config.cmake.in rcap-config.cmake
+  INSTALL_DESTINATION ${rcap_package_dir})
+write_basic_package_version_file(rcap-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/rcap-config.cmake ${PROJECT_BINARY_DIR}/rcap-config-version.cmake
+  DESTINATION ${rcap_package_dir})

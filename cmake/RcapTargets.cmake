@@ -1,0 +1,26 @@
+# What every target of rcap shares: warnings, sanitizers, and the one way to add a test.
+
+add_library(rcap_warnings INTERFACE)
+target_compile_options(rcap_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion
+  $<$<BOOL:${RCAP_WERROR}>:-Werror>)
+
+if(RCAP_SANITIZE)
+  add_compile_options(-fsanitize=${RCAP_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${RCAP_SANITIZE})
+endif()
+
+# rcap_add_test(NAME SOURCES ... LIBS ... LABEL ...): a GoogleTest program, one ctest
+# entry for all of its tests (they take milliseconds; a process each would cost more).
+function(rcap_add_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} rcap_warnings GTest::gmock_main)
+  target_precompile_headers(${name} PRIVATE <gmock/gmock.h>)
+  # Tests are compiled more often than run; what they measure against is the library.
+  target_compile_options(${name} PRIVATE -O1)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}")
+endfunction()

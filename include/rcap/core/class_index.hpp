@@ -1,0 +1,81 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "rcap/core/ids.hpp"
+
+namespace rcap {
+
+/// Which class every sample belongs to, and how large the classes are.
+///
+/// Labels lie in sample order in the narrowest type that holds them (one, two or
+/// four bytes a sample). Immutable: several pruners and threads may share one.
+class ClassIndex {
+ public:
+  /// More classes than this are taken for a mistake (hashed or raw ids as labels).
+  static constexpr ClassId MaxClasses = 1 << 24;
+  /// Sample numbers fit 32 bits inside the core.
+  static constexpr std::int64_t MaxSamples = 0xffffffff;
+
+  /// @param labels       one per sample, each in [0, class_count)
+  /// @param class_count  by default the largest label plus one; a class may be empty
+  /// @throws InvalidArgument  no sample or more than `MaxSamples`, or a label out of
+  ///                          range (names sample and label)
+  ///
+  /// Two passes over the labels; defined for every built-in integer type.
+  template <std::integral Label>
+  explicit ClassIndex(std::span<const Label> labels,
+                      std::optional<ClassId> class_count = std::nullopt);
+
+  /// The same from any array of integers: `ClassIndex(std::vector<int>{0, 1, 1})`.
+  template <std::ranges::contiguous_range Labels>
+  explicit ClassIndex(const Labels& labels, std::optional<ClassId> class_count = std::nullopt)
+      : ClassIndex(std::span<const std::ranges::range_value_t<Labels>>(labels), class_count) {}
+
+  [[nodiscard]] std::int64_t sample_count() const noexcept { return sample_count_; }
+  [[nodiscard]] ClassId class_count() const noexcept {
+    return static_cast<ClassId>(class_sizes_.size());
+  }
+  [[nodiscard]] std::span<const std::int64_t> class_sizes() const noexcept { return class_sizes_; }
+
+  /// Calls `f` with the labels as a span of their stored type (`std::uint8_t`,
+  /// `std::uint16_t` or `std::uint32_t`), so that loops run on the narrow type.
+  template <class F>
+  decltype(auto) visit(F&& f) const {
+    return std::visit(
+        [&f]<class T>(const std::vector<T>& labels) -> decltype(auto) {
+          return std::forward<F>(f)(std::span<const T>(labels));
+        },
+        labels_);
+  }
+
+  /// The class of one sample, which must exist.
+  [[nodiscard]] ClassId class_of(SampleId id) const noexcept {
+    return visit(
+        [id](auto labels) { return static_cast<ClassId>(labels[static_cast<std::size_t>(id)]); });
+  }
+
+  /// How many of the given samples, which must exist, each class has.
+  [[nodiscard]] std::vector<std::int64_t> count_by_class(std::span<const SampleId> ids) const;
+
+  /// A checksum of all labels and of the class count: tells two data sets of
+  /// equal size apart. The same whatever integer type the labels came in.
+  [[nodiscard]] std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+
+ private:
+  std::int64_t sample_count_;
+  std::vector<std::int64_t> class_sizes_;
+  std::variant<std::vector<std::uint8_t>, std::vector<std::uint16_t>, std::vector<std::uint32_t>>
+      labels_;
+  std::uint64_t fingerprint_ = 0;
+};
+
+}  // namespace rcap

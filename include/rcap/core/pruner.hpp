@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rcap/core/class_index.hpp"
+#include "rcap/core/sample_set.hpp"
+#include "rcap/core/state_file.hpp"
+
+namespace rcap {
+
+/// What one epoch trains on.
+struct Selection {
+  std::int64_t epoch = -1;
+  /// Distinct, ascending. `training_order` gives the order in which to visit them.
+  std::vector<SampleId> ids;
+  /// The factor of each sample's loss, beside its id; empty where all are 1.
+  std::vector<float> weights;
+};
+
+/// Options that every method has.
+struct CommonOptions {
+  double pruning_rate = 0.9;  ///< the fraction removed, 0 <= pruning_rate < 1
+  std::uint64_t seed = 0;
+  int threads = 1;  ///< changes the time, never the result
+};
+
+/// Decides before each epoch which samples to train on.
+///
+///     auto classes = std::make_shared<const ClassIndex>(std::span<const int>(labels));
+///     auto pruner = make_pruner("rcap", classes, options);
+///     if (pruner->needs_initial_losses()) pruner->observe(all_ids, initial_losses);
+///     for (int epoch = 0; epoch < epochs; ++epoch) {
+///       const Selection& selection = pruner->select(epoch);
+///       ...                                   // train, batch by batch
+///       pruner->observe(batch_ids, batch_losses);
+///     }
+///
+/// A selection is a pure function of (state, seed, epoch). One thread at a time may
+/// call a pruner; different pruners are independent.
+class Pruner {
+ public:
+  virtual ~Pruner() = default;
+  Pruner(const Pruner&) = delete;
+  Pruner& operator=(const Pruner&) = delete;
+
+  [[nodiscard]] std::string_view method() const noexcept { return method_; }
+  [[nodiscard]] const ClassIndex& classes() const noexcept { return *classes_; }
+  /// How many samples a pruned epoch trains on.
+  [[nodiscard]] std::int64_t keep_count() const noexcept { return keep_count_; }
+  /// The epoch last selected; -1 before the first.
+  [[nodiscard]] std::int64_t epoch() const noexcept { return epoch_; }
+  /// How many samples of the current selection (before the first: of the initial
+  /// pass) have not been observed yet.
+  [[nodiscard]] std::int64_t pending_count() const noexcept { return pending_.count(); }
+
+  /// Whether every sample's loss must be observed once before the first `select`.
+  [[nodiscard]] virtual bool needs_initial_losses() const noexcept { return false; }
+
+  /// The samples of `epoch`, which lies after the last one selected. The same epoch
+  /// again gives the same selection again, whatever was observed in between: that is
+  /// how a resumed run finds the rest of its epoch.
+  ///
+  /// Samples that were selected but never observed keep the loss they had. The result
+  /// belongs to the pruner and holds until the next `select` or `load`: an epoch's ids
+  /// are megabytes, and the next epoch's go to the same memory.
+  ///
+  /// @throws InvalidArgument  an epoch that is negative or past, or missing initial
+  ///                          losses (names the first sample without one)
+  const Selection& select(std::int64_t epoch);
+
+  /// Records per-sample losses (not the mean of a batch, and before any weight), in
+  /// any order and any number of calls. Every sample of the current selection counts
+  /// once an epoch, so the order of calls changes nothing.
+  ///
+  /// Losses are kept in single precision; above its largest number they count as it.
+  ///
+  /// @param ids     of the current selection, each at most once an epoch
+  /// @param losses  one per id, finite and >= 0
+  /// @throws InvalidArgument  names the sample and the value; nothing is recorded then
+  ///
+  /// O(ids), no allocation.
+  void observe(std::span<const SampleId> ids, std::span<const float> losses);
+  void observe(std::span<const SampleId> ids, std::span<const double> losses);
+
+  /// Writes all state, atomically (`write_state_file`).
+  void save(const std::filesystem::path& path) const;
+  /// Takes over a saved state; goes on exactly as if never stopped, also in mid-epoch.
+  /// On any error the pruner stays as it was.
+  /// @throws BadFile, StateMismatch  see `read_state_file`
+  void load(const std::filesystem::path& path);
+
+ protected:
+  Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
+         const CommonOptions& options);
+
+  /// Makes `selected` the selection of `epoch`; it comes holding the last one.
+  virtual void make_selection(std::int64_t epoch, SampleSet& selected) = 0;
+  /// Takes in losses that `observe` has checked. During the initial pass `epoch()` is -1.
+  virtual void record(std::span<const SampleId> ids, std::span<const float> losses) = 0;
+  /// Fills in one weight per id, or nothing where all are 1.
+  virtual void weigh(std::span<const SampleId> ids, std::vector<float>& weights) const;
+  /// Names the fields of the method's own state.
+  virtual void list_state(StateFields&) {}
+  /// "name=value" of each option beside pruning_rate and seed that shapes selections.
+  [[nodiscard]] virtual std::vector<std::string> describe_options() const { return {}; }
+
+  [[nodiscard]] const std::shared_ptr<const ClassIndex>& shared_classes() const noexcept {
+    return classes_;
+  }
+  [[nodiscard]] const CommonOptions& common_options() const noexcept { return options_; }
+  [[nodiscard]] const SampleSet& selected() const noexcept { return selected_; }
+
+ private:
+  template <class Real>
+  void check_and_record(std::span<const SampleId> ids, std::span<const Real> losses);
+  [[nodiscard]] StateIdentity identity() const;
+  void list_all_state(StateFields& fields);
+
+  std::string method_;
+  std::shared_ptr<const ClassIndex> classes_;
+  CommonOptions options_;
+  std::int64_t keep_count_;
+  std::int64_t epoch_ = -1;
+  SampleSet selected_;
+  Selection selection_;  ///< `selected_` spelled out, where its epoch is `epoch_`
+  SampleSet pending_;    ///< of `selected_` (before the first epoch: of all), not observed yet
+};
+
+}  // namespace rcap

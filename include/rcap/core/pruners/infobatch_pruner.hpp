@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "rcap/core/pruner.hpp"
+
+namespace rcap {
+
+struct InfoBatchOptions {
+  /// Which part of the samples below the mean loss is left out (rho); kept ones weigh
+  /// 1 / (1 - rho), at most 10. Not the pruning rate: what it removes of the whole
+  /// data depends on the losses.
+  double prune_probability = 0.5;
+  /// Pruning ends after this part of the run (delta); then every epoch is whole.
+  double annealing = 0.875;
+  std::int64_t epochs = 0;  ///< of the whole run; must be given
+  /// Batch size of the run. With it the common `pruning_rate` is met over the whole run
+  /// (budget mode): round((1 - rate) * epochs * batches of an epoch) batches in all; the
+  /// epoch in which they end is cut short, and later ones are empty. Without it the
+  /// method runs as published and `pruning_rate` has no effect.
+  std::optional<std::int64_t> batch_size = std::nullopt;
+};
+
+/// InfoBatch: leaves out a random part of the samples below the mean loss and scales
+/// the loss of those it keeps.
+class InfoBatchPruner final : public Pruner {
+ public:
+  /// @throws InvalidArgument  on an option out of range; names it
+  InfoBatchPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
+                  const InfoBatchOptions& options);
+
+  /// Batches of the whole run in budget mode.
+  [[nodiscard]] std::optional<std::int64_t> total_batches() const noexcept {
+    return total_batches_;
+  }
+
+ private:
+  void make_selection(std::int64_t epoch, SampleSet& selected) override;
+  void record(std::span<const SampleId> ids, std::span<const float> losses) override;
+  void weigh(std::span<const SampleId> ids, std::vector<float>& weights) const override;
+  void list_state(StateFields& fields) override;
+  [[nodiscard]] std::vector<std::string> describe_options() const override;
+
+  [[nodiscard]] bool prunes(std::int64_t epoch) const;
+  void cut_to_budget(std::int64_t epoch, SampleSet& selected);
+
+  InfoBatchOptions options_;
+  double kept_part_ = 1;  ///< of the samples below the mean
+  std::optional<std::int64_t> total_batches_;
+  std::int64_t used_batches_ = 0;
+  std::int64_t observed_any_ = 0;  ///< 0 until the first loss: all scores are equal then
+  std::vector<float> scores_;
+  SampleSet rescaled_;  ///< kept samples below the mean of the current selection
+};
+
+}  // namespace rcap

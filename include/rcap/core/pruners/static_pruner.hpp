@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "rcap/core/pruner.hpp"
+
+namespace rcap {
+
+/// The same subset every epoch: what `full`, `random`, `ccs`, `metriq` and `tdds` are
+/// once their samples are chosen (`static_selection.hpp`).
+class StaticPruner final : public Pruner {
+ public:
+  StaticPruner(std::string method, std::shared_ptr<const ClassIndex> classes,
+               const CommonOptions& common, SampleSet chosen);
+
+ private:
+  void make_selection(std::int64_t epoch, SampleSet& selected) override;
+  void record(std::span<const SampleId>, std::span<const float>) override {}
+
+  SampleSet chosen_;
+};
+
+}  // namespace rcap

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+
+#include "rcap/core/ids.hpp"
+
+namespace rcap {
+
+/// What a random number is for. Streams of different purposes never meet, so
+/// two methods that share a seed share, say, the order of an epoch but differ
+/// in what they select. The values are part of the file and result format.
+enum class Purpose : std::uint64_t {
+  Selection = 1,       ///< which samples an epoch trains on
+  Order = 2,           ///< in which order it visits them
+  Permutation = 3,     ///< the passes of sampling without replacement (RS2)
+  Exploration = 4,     ///< the random part of epsilon-greedy
+  Budget = 5,          ///< which samples fall away when a budget ends in mid-epoch
+  Augmentation = 6,    ///< crops and flips
+  InitialWeights = 7,  ///< a network before training
+  Subsample = 8,       ///< data sets made long-tailed, held-out parts
+  Synthetic = 9,       ///< generated data
+};
+
+/// The finaliser of SplitMix64 (Stafford's mix 13): a bijection of 64 bits.
+[[nodiscard]] constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+/// Random numbers addressed by sample: element `id` of the SplitMix64 sequence
+/// whose start is a hash of (run seed, purpose, epoch). There is no position to
+/// keep, so threads, processes and visiting order cannot change a number.
+///
+///     RandomStream stream(run_seed, Purpose::Selection, epoch);
+///     double u = stream.uniform(sample_id);
+///
+/// For a fixed stream `bits` is a bijection of the id: no two samples ever have
+/// the same number, however many there are.
+class RandomStream {
+ public:
+  static constexpr std::uint64_t Gamma = 0x9e3779b97f4a7c15ULL;
+
+  constexpr RandomStream(std::uint64_t run_seed, Purpose purpose, std::int64_t epoch) noexcept
+      : start_(absorb(absorb(absorb(0, run_seed), static_cast<std::uint64_t>(purpose)),
+                      static_cast<std::uint64_t>(epoch))) {}
+
+  /// A stream with a given SplitMix64 start, for tests against that generator.
+  [[nodiscard]] static constexpr RandomStream from_start(std::uint64_t start) noexcept {
+    return RandomStream(start);
+  }
+
+  /// 64 random bits of a sample.
+  [[nodiscard]] constexpr std::uint64_t bits(SampleId id) const noexcept {
+    return mix64(state(id));
+  }
+
+  /// A number in the open interval (0, 1); never 0 and never 1.
+  [[nodiscard]] constexpr double uniform(SampleId id) const noexcept {
+    return (static_cast<double>(bits(id) >> 12) + 0.5) * 0x1p-52;
+  }
+
+  /// An integer in [0, bound), `bound` > 0. The bias is below bound / 2^64.
+  [[nodiscard]] constexpr std::uint64_t below(std::uint64_t bound, SampleId id) const noexcept {
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>((static_cast<Wide>(bits(id)) * bound) >> 64);
+  }
+
+  /// What `bits` mixes: grows by `Gamma` from one id to the next, so a loop over
+  /// neighbouring ids needs one addition and one `mix64` a sample.
+  [[nodiscard]] constexpr std::uint64_t state(SampleId id) const noexcept {
+    return start_ + (static_cast<std::uint64_t>(id) + 1) * Gamma;
+  }
+
+ private:
+  explicit constexpr RandomStream(std::uint64_t start) noexcept : start_(start) {}
+
+  /// For a fixed `hash` a bijection of `word`: streams that differ in one word
+  /// only can never start alike.
+  static constexpr std::uint64_t absorb(std::uint64_t hash, std::uint64_t word) noexcept {
+    return mix64(hash + Gamma + mix64(word + Gamma));
+  }
+
+  std::uint64_t start_;
+};
+
+}  // namespace rcap

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rcap/core/sample_set.hpp"
+
+namespace rcap {
+
+/// To whom a state belongs. All of it stands at the head of the file and must agree
+/// with the pruner that loads it.
+struct StateIdentity {
+  std::string method;
+  std::int64_t sample_count = 0;
+  std::int64_t class_count = 0;
+  std::uint64_t label_fingerprint = 0;
+  /// The options that shape the selections, "name=value" each, in a fixed order.
+  std::vector<std::string> options;
+};
+
+/// The fields of a pruner's state, listed once for both ways: a writer reads the
+/// targets, a reader fills them. Order and names are part of the file.
+class StateFields {
+ public:
+  virtual ~StateFields() = default;
+  virtual void number(std::string_view name, std::int64_t& value) = 0;
+  /// Losses, scores, limits: finite and >= 0, as many as there are now.
+  virtual void losses(std::string_view name, std::vector<float>& values) = 0;
+  /// A set over the same data set; no bit past the last sample.
+  virtual void samples(std::string_view name, SampleSet& values) = 0;
+};
+
+/// Writes a state file: to a temporary name beside `path`, synced, then renamed, so
+/// that at every moment `path` is the old file or the new one, whole. A symbolic link
+/// is replaced, not followed. The bytes are described in `docs/state_format.md`.
+///
+/// @param list_fields  names every field, as `StateFields` says; called twice, to count
+///                     the bytes and to write them, and must list the same both times
+/// @throws BadFile        if the file cannot be written; the temporary one is removed
+/// @throws InternalError  a value that `read_state_file` would refuse
+///
+/// Streams: no copy of the fields is made, however large they are.
+void write_state_file(const std::filesystem::path& path, const StateIdentity& identity,
+                      const std::function<void(StateFields&)>& list_fields);
+
+/// Reads a state file into the listed fields. Size and checksum of the whole file are
+/// verified before anything is believed; if anything is wrong, or `list_fields` itself
+/// throws, every field is put back as it was. What only the pruner can judge (a number's
+/// range, say) it therefore checks in `list_fields`, after the field is read.
+///
+/// @throws BadFile        not a state file, truncated, altered, or a value out of range
+/// @throws StateMismatch  a sound file of another data set, method, option or version;
+///                        names what differs
+///
+/// Two passes over the file. While it runs the old values are kept beside the new ones.
+void read_state_file(const std::filesystem::path& path, const StateIdentity& identity,
+                     const std::function<void(StateFields&)>& list_fields);
+
+/// The head of a state file, after the same checks of size and checksum.
+[[nodiscard]] StateIdentity read_state_identity(const std::filesystem::path& path);
+
+}  // namespace rcap

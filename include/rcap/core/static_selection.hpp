@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rcap/core/class_index.hpp"
+#include "rcap/core/sample_set.hpp"
+
+namespace rcap {
+
+/// The static methods: each chooses one subset from what a full training run told
+/// about the samples. The scorers that listen to such a run are in `scorers/`.
+
+struct CcsOptions {
+  /// Part of the data with the lowest scores that is dropped first (beta),
+  /// 0 <= hard_cutoff < 1; its count is rounded down, among equal scores the lower ids go.
+  double hard_cutoff = 0.0;
+  std::int64_t strata = 50;  ///< equal-width bins of the score, 1 .. 2^24 - 1
+};
+
+/// How many samples of each stratum CCS takes: strata are visited by ascending size
+/// (ties: the lower one first) and each gets an equal part of what is left, or all it
+/// has. Adds up to `keep_count` whenever the strata hold that many.
+/// @throws InvalidArgument  on a negative number
+[[nodiscard]] std::vector<std::int64_t> spread_over_strata(
+    std::span<const std::int64_t> stratum_sizes, std::int64_t keep_count);
+
+/// The stratum of each sample, or `strata` for one that the cut-off drops. Strata have
+/// equal width from the lowest score left to just above the highest; equal scores are
+/// one stratum.
+/// @throws InvalidArgument  on an option out of range, no scores, or one that is not finite
+[[nodiscard]] std::vector<std::int32_t> strata_of(std::span<const float> scores,
+                                                  const CcsOptions& options);
+
+/// CCS, coverage-centric selection: drops the hardest samples, then covers the range of
+/// scores evenly. High score = easy.
+///
+/// Where the cut-off would leave fewer than `keep_count` samples it is reduced until it
+/// does not (`reduced_cutoff` tells by how much).
+///
+/// @param scores  one per sample, finite (summed margins: `MarginScorer`)
+/// @throws InvalidArgument  on an option or count out of range, or a score that is not
+///                          finite; names it
+[[nodiscard]] SampleSet choose_ccs(std::span<const float> scores, std::int64_t keep_count,
+                                   const CcsOptions& options, std::uint64_t seed);
+
+/// The cut-off that `choose_ccs` really uses for `keep_count` samples.
+[[nodiscard]] double reduced_cutoff(std::int64_t sample_count, std::int64_t keep_count,
+                                    double hard_cutoff);
+
+/// How MetriQ turns class errors into class counts.
+enum class MetriqQuota {
+  Density,  ///< error times class size: the form of the paper
+  Size,     ///< error alone: the form of its authors' code
+};
+
+struct MetriqOptions {
+  MetriqQuota quota = MetriqQuota::Density;
+};
+
+/// How many samples of each class MetriQ keeps.
+///
+/// @param recalls  per class on held-out data, in [0, 1]; NaN for a class that had no
+///                 held-out sample counts as recall 0. Without any error classes
+///                 keep in proportion to their size
+/// @throws InvalidArgument  on a recall or count out of range; names the class
+[[nodiscard]] std::vector<std::int64_t> metriq_counts(std::span<const std::int64_t> class_sizes,
+                                                      std::span<const double> recalls,
+                                                      std::int64_t keep_count,
+                                                      const MetriqOptions& options);
+
+/// MetriQ (later DRoP): classes keep in proportion to their error, uniform inside.
+[[nodiscard]] SampleSet choose_metriq(const ClassIndex& classes, std::span<const double> recalls,
+                                      std::int64_t keep_count, const MetriqOptions& options,
+                                      std::uint64_t seed);
+
+/// TDDS: the samples of highest score (`DivergenceScorer`); ties to the lower id.
+[[nodiscard]] SampleSet choose_tdds(std::span<const float> scores, std::int64_t keep_count);
+
+/// `random`: one uniform subset for the whole run.
+[[nodiscard]] SampleSet choose_random(std::int64_t sample_count, std::int64_t keep_count,
+                                      std::uint64_t seed);
+
+}  // namespace rcap

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rcap/core/ids.hpp"
+
+namespace rcap {
+
+struct Selection;
+
+/// The order in which an epoch visits the given samples: sorted by a random number of
+/// (seed, epoch, sample). It is one random permutation of the whole data set with the
+/// other samples left out, so two methods that share a seed differ in what they select
+/// and not in the order of what they share.
+///
+/// O(ids) time; no memory beside the result but a count for every eight ids.
+[[nodiscard]] std::vector<SampleId> training_order(std::span<const SampleId> ids,
+                                                   std::uint64_t seed, std::int64_t epoch);
+
+/// A selection, ids and weights, in training order.
+[[nodiscard]] Selection in_training_order(const Selection& selection, std::uint64_t seed);
+
+/// The same into a selection whose memory is used again.
+void put_in_training_order(const Selection& selection, std::uint64_t seed, Selection& ordered);
+
+}  // namespace rcap

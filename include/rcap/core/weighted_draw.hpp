@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rcap/core/class_index.hpp"
+#include "rcap/core/random_stream.hpp"
+#include "rcap/core/sample_set.hpp"
+
+namespace rcap {
+
+/// Draws without replacement. All of them rank samples by a key that is a pure
+/// function of (stream, sample) and take the best; none depends on `threads`.
+
+/// The losses that `draw_weighted` turns into probabilities.
+struct LossWeights {
+  std::span<const float> losses;  ///< phi, one per sample, finite and >= 0
+  double beta = 1.0;              ///< temperature, 1e-3 .. 1e3
+};
+
+/// Memory that draws use while they run. One that is kept from draw to draw spares the
+/// system handing out and clearing the same pages again; it never changes a result.
+/// Not to be used by two draws at a time.
+struct DrawScratch {
+  std::vector<std::uint8_t> bins;
+  std::vector<std::vector<std::uint32_t>> histograms;
+};
+
+/// Draws `counts[j]` samples of every class j from softmax(phi / beta) over that
+/// class, one after another without replacement (successive sampling).
+///
+/// The draw is an exponential race: sample i finishes at E_i / exp(phi_i / beta),
+/// E_i exponential, and the first `counts[j]` of a class win; the Gumbel top-k of
+/// the literature is its logarithm. `race_key` is that logarithm with the sign
+/// turned; it is exact to double precision at both ends of the uniform, and equal
+/// keys are told apart by the 64 random bits, which are never equal.
+///
+/// @param counts  per class, 0 <= counts[j] <= class size
+/// @return the drawn samples of all classes
+/// @throws InvalidArgument  on lengths or counts out of range; names the class
+///
+/// O(n) time. Beside the result it needs one and a half bytes a sample while it runs, and
+/// nine in the worst case (a data set of tiny classes).
+[[nodiscard]] SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
+                                      std::span<const std::int64_t> counts,
+                                      const RandomStream& stream, int threads = 1,
+                                      DrawScratch* scratch = nullptr);
+
+/// Draws `counts[j]` samples of every class j, all members equally likely.
+[[nodiscard]] SampleSet draw_per_class(const ClassIndex& classes,
+                                       std::span<const std::int64_t> counts,
+                                       const RandomStream& stream, int threads = 1);
+
+/// Draws `count` of `sample_count` samples, all equally likely. For one stream the
+/// sets are nested: the draw of 10 is part of the draw of 20, which makes the draws
+/// of 0, 1, 2, ... samples the prefixes of one random permutation.
+[[nodiscard]] SampleSet draw_uniform(std::int64_t sample_count, std::int64_t count,
+                                     const RandomStream& stream, int threads = 1);
+
+/// Draws `count` of the members of a set, all equally likely; nested likewise.
+[[nodiscard]] SampleSet draw_from(const SampleSet& members, std::int64_t count,
+                                  const RandomStream& stream, int threads = 1);
+
+/// The number by which `draw_weighted` ranks a sample: loss / beta - ln(-ln(1 - u)),
+/// u = (bits + 1/2) / 2^64. Larger wins. Made of IEEE basic operations only, so it
+/// is the same on every machine. Finite for every finite loss and allowed beta.
+[[nodiscard]] double race_key(float loss, double beta, std::uint64_t bits) noexcept;
+
+/// What one pass that only makes the keys costs: reads what `draw_weighted` reads,
+/// computes the rank number of every sample of [first, last) and returns their sum,
+/// so that nothing is optimised away. For benchmarks.
+[[nodiscard]] double sum_of_keys(const ClassIndex& classes, const LossWeights& weights,
+                                 const RandomStream& stream, SampleId first, SampleId last);
+
+}  // namespace rcap

@@ -1,0 +1,113 @@
+#include "rcap/core/loss_memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/keys.hpp"
+#include "core/parallel.hpp"
+
+namespace rcap {
+namespace {
+
+/// Pieces for sums per class: enough to keep threads busy, few enough that a row of sums
+/// for each of them is small beside the data.
+Chunks chunks_for_sums(const ClassIndex& classes) {
+  const std::int64_t pieces =
+      std::clamp<std::int64_t>(classes.sample_count() / (16 * classes.class_count()), 1, 16);
+  const std::int64_t words = (classes.sample_count() + 63) / 64;
+  return {words, (words + pieces - 1) / pieces};
+}
+
+/// Adds `term(id, class)` of every member to the sum of its class. Each piece of the
+/// data has a row of sums of its own, and the rows are added in order: the result does
+/// not depend on the threads.
+template <class Term>
+std::vector<double> sum_by_class(const ClassIndex& classes, const SampleSet& samples, int threads,
+                                 const Term& term) {
+  const Chunks chunks = chunks_for_sums(classes);
+  const auto class_count = static_cast<std::size_t>(classes.class_count());
+  std::vector<double> rows(static_cast<std::size_t>(chunks.size()) * class_count);
+  classes.visit([&](auto labels) {
+    for_each_chunk(chunks.size(), threads, [&](std::int64_t chunk, int) {
+      double* sums = rows.data() + static_cast<std::size_t>(chunk) * class_count;
+      for (std::int64_t word = chunks.begin(chunk); word < chunks.end(chunk); ++word) {
+        for_each_bit(samples.words()[static_cast<std::size_t>(word)], word * 64, [&](SampleId id) {
+          const auto label = static_cast<std::size_t>(labels[static_cast<std::size_t>(id)]);
+          sums[label] += term(id, label);
+        });
+      }
+    });
+  });
+  for (std::size_t i = class_count; i < rows.size(); ++i) rows[i % class_count] += rows[i];
+  rows.resize(class_count);
+  return rows;
+}
+
+}  // namespace
+
+LossMemory::LossMemory(std::shared_ptr<const ClassIndex> classes)
+    : classes_(std::move(classes)),
+      losses_(static_cast<std::size_t>(classes_->sample_count())),
+      class_limits_(static_cast<std::size_t>(classes_->class_count())) {}
+
+void LossMemory::fill(float loss) {
+  std::ranges::fill(losses_, loss);
+  fix_limits(loss);
+}
+
+void LossMemory::fix_limits(float limit) {
+  std::ranges::fill(class_limits_, limit);
+  limits_fixed_ = true;
+}
+
+void LossMemory::record_initial(std::span<const SampleId> ids, std::span<const float> losses) {
+  if (limits_fixed_) return record(ids, losses);
+  classes_->visit([&](auto labels) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto id = static_cast<std::size_t>(ids[i]);
+      float& limit = class_limits_[labels[id]];
+      limit = std::max(limit, losses[i]);
+      losses_[id] = losses[i];
+    }
+  });
+}
+
+void LossMemory::record(std::span<const SampleId> ids, std::span<const float> losses) {
+  classes_->visit([&](auto labels) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto id = static_cast<std::size_t>(ids[i]);
+      losses_[id] = std::min(losses[i], class_limits_[labels[id]]);
+    }
+  });
+}
+
+std::vector<double> LossMemory::class_sums(const SampleSet& samples, int threads) const {
+  return sum_by_class(*classes_, samples, threads, [this](SampleId id, std::size_t) {
+    return static_cast<double>(losses_[static_cast<std::size_t>(id)]);
+  });
+}
+
+std::vector<double> LossMemory::class_masses(const SampleSet& samples, double beta,
+                                             int threads) const {
+  // Shifted by the largest loss of the class, so that no exponential overflows and the
+  // whole of a class never vanishes.
+  std::vector<float> largest(class_limits_.size());
+  classes_->visit([&](auto labels) {
+    for (std::size_t id = 0; id < losses_.size(); ++id) {
+      largest[labels[id]] = std::max(largest[labels[id]], losses_[id]);
+    }
+  });
+  const auto term = [&](SampleId id, std::size_t label) {
+    const auto loss = static_cast<double>(losses_[static_cast<std::size_t>(id)]);
+    return exact_exp((loss - static_cast<double>(largest[label])) / beta);
+  };
+  const auto everything = SampleSet::all(classes_->sample_count());
+  std::vector<double> masses = sum_by_class(*classes_, samples, threads, term);
+  const std::vector<double> totals = sum_by_class(*classes_, everything, threads, term);
+  for (std::size_t j = 0; j < masses.size(); ++j) {
+    masses[j] = totals[j] == 0 ? 0 : masses[j] / totals[j];
+  }
+  return masses;
+}
+
+}  // namespace rcap

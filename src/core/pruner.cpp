@@ -1,0 +1,173 @@
+#include "rcap/core/pruner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/saturate.hpp"
+#include "rcap/core/class_budget.hpp"
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+namespace {
+
+/// The first member of a set; there must be one.
+SampleId first_of(const SampleSet& set) {
+  const auto words = set.words();
+  const auto word = std::ranges::find_if(words, [](std::uint64_t w) { return w != 0; });
+  return (word - words.begin()) * 64 + std::countr_zero(*word);
+}
+
+template <class Real>
+bool is_loss(Real loss) {
+  // False for NaN as well.
+  return loss >= 0 && loss <= std::numeric_limits<Real>::max();
+}
+
+}  // namespace
+
+Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
+               const CommonOptions& options)
+    : method_(std::move(method)),
+      classes_(std::move(classes)),
+      options_(options),
+      keep_count_(rcap::keep_count(classes_->sample_count(), classes_->class_count(),
+                                   options.pruning_rate)),
+      selected_(classes_->sample_count()),
+      pending_(SampleSet::all(classes_->sample_count())) {
+  if (options.threads < 1) {
+    throw InvalidArgument(fmt::format("threads is {}; it must be at least 1", options.threads));
+  }
+}
+
+const Selection& Pruner::select(std::int64_t epoch) {
+  if (epoch < 0) {
+    throw InvalidArgument(fmt::format("select: epoch is {}; epochs count from 0", epoch));
+  }
+  if (epoch < epoch_) {
+    throw InvalidArgument(fmt::format(
+        "select: epoch {} lies before epoch {}, which is under way; epochs only go up (load an "
+        "earlier state, or make a new pruner, to start again)",
+        epoch, epoch_));
+  }
+  if (epoch_ < 0 && needs_initial_losses() && pending_count() > 0) {
+    throw InvalidArgument(fmt::format(
+        "select: {} of {} samples have no initial loss, the first is sample {}; observe the loss "
+        "of every sample once before the first epoch",
+        pending_count(), classes_->sample_count(), first_of(pending_)));
+  }
+  if (epoch != epoch_) {
+    make_selection(epoch, selected_);
+    pending_ = selected_;
+    epoch_ = epoch;
+  }
+  if (selection_.epoch != epoch) {
+    selected_.list_ids(selection_.ids, options_.threads);
+    weigh(selection_.ids, selection_.weights);
+    selection_.epoch = epoch;
+  }
+  return selection_;
+}
+
+template <class Real>
+void Pruner::check_and_record(std::span<const SampleId> ids, std::span<const Real> losses) {
+  if (ids.size() != losses.size()) {
+    throw InvalidArgument(fmt::format(
+        "observe: {} losses for {} ids; give one loss per sample, not the mean of a batch",
+        losses.size(), ids.size()));
+  }
+  if (epoch_ < 0 && !needs_initial_losses()) {
+    throw InvalidArgument(fmt::format(
+        "observe: nothing is selected yet; {} takes no initial losses, call select first",
+        method_));
+  }
+  const auto refuse = [&](std::size_t at, const std::string& reason) {
+    for (std::size_t i = 0; i < at; ++i) pending_.insert(ids[i]);
+    throw InvalidArgument("observe: " + reason + "; nothing was recorded");
+  };
+  const std::int64_t sample_count = classes_->sample_count();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= sample_count) [[unlikely]] {
+      refuse(i, fmt::format("id {} does not exist; ids lie in 0..{}", ids[i], sample_count - 1));
+    }
+    if (!is_loss(losses[i])) [[unlikely]] {
+      refuse(i, fmt::format("the loss of sample {} is {}; losses must be finite and >= 0", ids[i],
+                            losses[i]));
+    }
+    if (!pending_.erase_present(ids[i])) [[unlikely]] {
+      const bool in_call = std::ranges::find(ids.first(i), ids[i]) != ids.begin() + i;
+      const bool is_selected = epoch_ < 0 || selected_.contains(ids[i]);
+      refuse(
+          i,
+          in_call ? fmt::format("id {} stands twice in one call", ids[i])
+          : is_selected
+              ? fmt::format("sample {} was observed before in this epoch; each counts once", ids[i])
+              : fmt::format("sample {} is not in the selection of epoch {}; ids are positions "
+                            "in the whole data set",
+                            ids[i], epoch_));
+    }
+  }
+  if constexpr (std::is_same_v<Real, float>) {
+    record(ids, losses);
+  } else {
+    std::array<float, 1024> block;
+    for (std::size_t first = 0; first < ids.size(); first += block.size()) {
+      const std::size_t count = std::min(block.size(), ids.size() - first);
+      std::ranges::transform(losses.subspan(first, count), block.begin(), saturate);
+      record(ids.subspan(first, count), std::span(block).first(count));
+    }
+  }
+}
+
+void Pruner::observe(std::span<const SampleId> ids, std::span<const float> losses) {
+  check_and_record(ids, losses);
+}
+
+void Pruner::observe(std::span<const SampleId> ids, std::span<const double> losses) {
+  check_and_record(ids, losses);
+}
+
+void Pruner::weigh(std::span<const SampleId>, std::vector<float>& weights) const {
+  weights.clear();
+}
+
+StateIdentity Pruner::identity() const {
+  StateIdentity identity{
+      method_, classes_->sample_count(), classes_->class_count(), classes_->fingerprint(), {}};
+  identity.options = {fmt::format("pruning_rate={}", options_.pruning_rate),
+                      fmt::format("seed={}", options_.seed)};
+  std::ranges::move(describe_options(), std::back_inserter(identity.options));
+  return identity;
+}
+
+void Pruner::list_all_state(StateFields& fields) {
+  fields.number("epoch", epoch_);
+  fields.samples("selected", selected_);
+  fields.samples("pending", pending_);
+  list_state(fields);
+}
+
+void Pruner::save(const std::filesystem::path& path) const {
+  // Listing hands out references for both ways; a writer only reads them.
+  auto& self = const_cast<Pruner&>(*this);
+  write_state_file(path, identity(), [&self](StateFields& fields) { self.list_all_state(fields); });
+}
+
+void Pruner::load(const std::filesystem::path& path) {
+  read_state_file(path, identity(), [&](StateFields& fields) {
+    list_all_state(fields);
+    SampleSet stray = pending_;
+    if (epoch_ >= 0) stray.subtract(selected_);
+    if (epoch_ < -1 || (epoch_ >= 0 && stray.count() > 0)) {
+      throw BadFile(
+          fmt::format("load_state \"{}\": epoch or pending samples contradict the "
+                      "selection; the file was not written by rcap",
+                      path.string()));
+    }
+  });
+  selection_ = {};
+}
+
+}  // namespace rcap

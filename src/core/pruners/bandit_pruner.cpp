@@ -1,0 +1,118 @@
+#include "rcap/core/pruners/bandit_pruner.hpp"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/saturate.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/random_stream.hpp"
+#include "rcap/core/top_scores.hpp"
+#include "rcap/core/weighted_draw.hpp"
+
+namespace rcap {
+namespace {
+
+void check_range(std::string_view name, double value, double low, double high) {
+  if (!(value >= low && value <= high)) {
+    throw InvalidArgument(
+        fmt::format("{} is {}; it must lie between {} and {}", name, value, low, high));
+  }
+}
+
+std::string_view name_of(BanditStart start) {
+  switch (start) {
+    case BanditStart::FirstLoss:
+      return "first_loss";
+    case BanditStart::Zero:
+      return "zero";
+    case BanditStart::One:
+      return "one";
+  }
+  throw InternalError("bandit start has no name");
+}
+
+}  // namespace
+
+BanditPruner::BanditPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
+                           const BanditOptions& options)
+    : Pruner(options.rule == BanditRule::Ucb ? "ucb" : "epsilon-greedy", std::move(classes),
+             common),
+      options_(options),
+      means_(static_cast<std::size_t>(this->classes().sample_count()),
+             options.start == BanditStart::One ? 1.0F : 0.0F),
+      variances_(options.rule == BanditRule::Ucb ? means_.size() : 0),
+      seen_(this->classes().sample_count()) {
+  check_range("learning_rate", options.learning_rate, 0, 1);
+  check_range("confidence", options.confidence, 0, 1e6);
+  check_range("epsilon", options.epsilon, 0, 1);
+  if (options.period < 1) {
+    throw InvalidArgument(fmt::format("period is {}; it must be at least 1", options.period));
+  }
+}
+
+void BanditPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
+  const double rate = options_.learning_rate;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto id = static_cast<std::size_t>(ids[i]);
+    const double loss = losses[i];
+    const double mean = means_[id];
+    if (!variances_.empty()) {
+      const double variance = (1 - rate) * variances_[id] + rate * (loss - mean) * (loss - mean);
+      variances_[id] = saturate(variance);
+    }
+    const bool starts = options_.start == BanditStart::FirstLoss && !seen_.contains(ids[i]);
+    means_[id] = saturate(starts ? loss : (1 - rate) * mean + rate * loss);
+    seen_.insert(ids[i]);
+  }
+}
+
+std::vector<float> BanditPruner::scores() const {
+  std::vector<float> scores = means_;
+  for (std::size_t i = 0; i < variances_.size(); ++i) {
+    scores[i] = saturate(scores[i] + options_.confidence * variances_[i]);
+  }
+  return scores;
+}
+
+void BanditPruner::make_selection(std::int64_t epoch, SampleSet& selected) {
+  const std::int64_t sample_count = classes().sample_count();
+  const RandomStream random(common_options().seed, Purpose::Exploration, epoch);
+  if (seen_.count() == 0) {
+    selected = options_.full_first_epoch
+                   ? SampleSet::all(sample_count)
+                   : draw_uniform(sample_count, keep_count(), random, common_options().threads);
+    return;
+  }
+  const std::int64_t round = (epoch - 1) / options_.period;
+  if (round == last_round_) return;  // the same subset again
+  last_round_ = round;
+  const bool explores = options_.rule == BanditRule::EpsilonGreedy;
+  const auto random_count =
+      explores ? static_cast<std::int64_t>(options_.epsilon * static_cast<double>(keep_count()))
+               : 0;
+  selected = top_scores(scores(), keep_count() - random_count);
+  if (random_count > 0) {
+    SampleSet rest = SampleSet::all(sample_count);
+    rest.subtract(selected);
+    selected.unite(draw_from(rest, random_count, random, common_options().threads));
+  }
+}
+
+void BanditPruner::list_state(StateFields& fields) {
+  fields.number("last_round", last_round_);
+  fields.losses("means", means_);
+  fields.losses("variances", variances_);
+  fields.samples("seen", seen_);
+}
+
+std::vector<std::string> BanditPruner::describe_options() const {
+  return {fmt::format("start={}", name_of(options_.start)),
+          fmt::format("learning_rate={}", options_.learning_rate),
+          fmt::format("confidence={}", options_.confidence),
+          fmt::format("epsilon={}", options_.epsilon),
+          fmt::format("period={}", options_.period),
+          fmt::format("full_first_epoch={}", options_.full_first_epoch)};
+}
+
+}  // namespace rcap

@@ -1,0 +1,152 @@
+#include "rcap/core/pruners/infobatch_pruner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "core/parallel.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/random_stream.hpp"
+#include "rcap/core/weighted_draw.hpp"
+
+namespace rcap {
+namespace {
+
+/// Kept samples never weigh more than 1 / LeastKept.
+constexpr double LeastKept = 0.1;
+
+/// Of a sample whose loss is not known yet, as in the published library.
+constexpr float UnseenScore = 3.0F;
+
+void check(const InfoBatchOptions& options) {
+  if (!(options.prune_probability >= 0 && options.prune_probability < 1)) {
+    throw InvalidArgument(fmt::format("prune_probability is {}; it must satisfy 0 <= p < 1",
+                                      options.prune_probability));
+  }
+  if (!(options.annealing >= 0 && options.annealing <= 1)) {
+    throw InvalidArgument(
+        fmt::format("annealing is {}; it must lie between 0 and 1", options.annealing));
+  }
+  if (options.epochs < 1) {
+    throw InvalidArgument(fmt::format(
+        "infobatch: epochs is {}; it must be the number of epochs of the whole run, which tells "
+        "when pruning ends",
+        options.epochs));
+  }
+  if (options.batch_size && *options.batch_size < 1) {
+    throw InvalidArgument(
+        fmt::format("batch_size is {}; it must be at least 1", *options.batch_size));
+  }
+}
+
+std::int64_t batches_of(std::int64_t samples, std::int64_t batch_size) {
+  return (samples + batch_size - 1) / batch_size;
+}
+
+/// Added up piece by piece in a fixed order.
+double mean_of(std::span<const float> values, int threads) {
+  const Chunks chunks{static_cast<std::int64_t>(values.size()), 1 << 16};
+  std::vector<double> sums(static_cast<std::size_t>(chunks.size()));
+  for_each_chunk(chunks.size(), threads, [&](std::int64_t chunk, int) {
+    sums[static_cast<std::size_t>(chunk)] = std::accumulate(
+        values.begin() + chunks.begin(chunk), values.begin() + chunks.end(chunk), 0.0);
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(values.size());
+}
+
+SampleSet samples_below(std::span<const float> values, double mean) {
+  SampleSet below(static_cast<std::int64_t>(values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    below.words()[i / 64] |= static_cast<std::uint64_t>(static_cast<double>(values[i]) < mean)
+                             << (i % 64);
+  }
+  return below;
+}
+
+}  // namespace
+
+InfoBatchPruner::InfoBatchPruner(std::shared_ptr<const ClassIndex> classes,
+                                 const CommonOptions& common, const InfoBatchOptions& options)
+    : Pruner("infobatch", std::move(classes), common),
+      options_(options),
+      scores_(static_cast<std::size_t>(this->classes().sample_count()), UnseenScore),
+      rescaled_(this->classes().sample_count()) {
+  check(options);
+  kept_part_ = std::max(LeastKept, 1 - options.prune_probability);
+  if (options.batch_size) {
+    const std::int64_t epoch_batches =
+        batches_of(this->classes().sample_count(), *options.batch_size);
+    total_batches_ = std::llround((1 - common.pruning_rate) * static_cast<double>(options.epochs) *
+                                  static_cast<double>(epoch_batches));
+  }
+}
+
+bool InfoBatchPruner::prunes(std::int64_t epoch) const {
+  // Before the first loss all scores are equal, and none lies below their mean.
+  if (observed_any_ == 0) return false;
+  if (total_batches_) {
+    return static_cast<double>(used_batches_) <
+           options_.annealing * static_cast<double>(*total_batches_);
+  }
+  return static_cast<double>(epoch + 1) <=
+         options_.annealing * static_cast<double>(options_.epochs);
+}
+
+void InfoBatchPruner::make_selection(std::int64_t epoch, SampleSet& selected) {
+  const int threads = common_options().threads;
+  selected = SampleSet::all(classes().sample_count());
+  rescaled_ = SampleSet(classes().sample_count());
+  if (prunes(epoch)) {
+    const SampleSet below = samples_below(scores_, mean_of(scores_, threads));
+    const auto kept =
+        static_cast<std::int64_t>(kept_part_ * static_cast<double>(below.count()) + 1e-6);
+    rescaled_ = draw_from(below, kept,
+                          RandomStream(common_options().seed, Purpose::Selection, epoch), threads);
+    selected.subtract(below);
+    selected.unite(rescaled_);
+  }
+  if (total_batches_) cut_to_budget(epoch, selected);
+}
+
+void InfoBatchPruner::cut_to_budget(std::int64_t epoch, SampleSet& selected) {
+  const std::int64_t batch_size = *options_.batch_size;
+  const std::int64_t wanted = batches_of(selected.count(), batch_size);
+  const std::int64_t left = *total_batches_ - used_batches_;
+  if (wanted > left) {
+    selected = draw_from(selected, std::min(selected.count(), left * batch_size),
+                         RandomStream(common_options().seed, Purpose::Budget, epoch),
+                         common_options().threads);
+  }
+  used_batches_ += std::min(wanted, left);
+}
+
+void InfoBatchPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    scores_[static_cast<std::size_t>(ids[i])] = losses[i];
+  if (!ids.empty()) observed_any_ = 1;
+}
+
+void InfoBatchPruner::weigh(std::span<const SampleId> ids, std::vector<float>& weights) const {
+  const auto weight = static_cast<float>(1 / kept_part_);
+  weights.resize(ids.size());
+  std::ranges::transform(ids, weights.begin(),
+                         [&](SampleId id) { return rescaled_.contains(id) ? weight : 1.0F; });
+}
+
+void InfoBatchPruner::list_state(StateFields& fields) {
+  fields.number("used_batches", used_batches_);
+  fields.number("observed_any", observed_any_);
+  fields.losses("scores", scores_);
+  fields.samples("rescaled", rescaled_);
+}
+
+std::vector<std::string> InfoBatchPruner::describe_options() const {
+  return {fmt::format("prune_probability={}", options_.prune_probability),
+          fmt::format("annealing={}", options_.annealing),
+          fmt::format("epochs={}", options_.epochs),
+          fmt::format("batch_size={}", options_.batch_size.value_or(0))};
+}
+
+}  // namespace rcap

@@ -1,0 +1,130 @@
+#include "rcap/core/pruners/rcap_pruner.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "rcap/core/class_budget.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/random_stream.hpp"
+#include "rcap/core/weighted_draw.hpp"
+
+namespace rcap {
+namespace {
+
+void check(const RcapOptions& options) {
+  if (!(options.beta >= 1e-3 && options.beta <= 1e3)) {
+    throw InvalidArgument(
+        fmt::format("beta is {}; it must lie between 0.001 and 1000", options.beta));
+  }
+  if (options.min_per_class < 0) {
+    throw InvalidArgument(
+        fmt::format("min_per_class is {}; it must be a count >= 0", options.min_per_class));
+  }
+}
+
+std::string_view name_of(ClassShare share) {
+  switch (share) {
+    case ClassShare::Paper:
+      return "paper";
+    case ClassShare::Mass:
+      return "mass";
+    case ClassShare::Group:
+      return "group";
+  }
+  throw InternalError("class_share has no name");
+}
+
+std::string_view name_of(InitialLoss initial_loss) {
+  return initial_loss == InitialLoss::Forward ? "forward" : "log_c";
+}
+
+std::string_view name_of(LossClip clip) {
+  return clip == LossClip::ClassMax ? "class_max" : "log_c";
+}
+
+}  // namespace
+
+RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
+                       const RcapOptions& options)
+    : Pruner("rcap", std::move(classes), common), options_(options), memory_(shared_classes()) {
+  check(options);
+  const auto log_c = static_cast<float>(std::log(this->classes().class_count()));
+  if (options.initial_loss == InitialLoss::LogC) {
+    memory_.fill(log_c);
+  } else if (options.clip == LossClip::LogC) {
+    memory_.fix_limits(log_c);
+  }
+}
+
+void RcapPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
+  if (epoch() < 0) {
+    memory_.record_initial(ids, losses);
+  } else {
+    memory_.record(ids, losses);
+  }
+}
+
+std::vector<double> RcapPruner::class_errors() const {
+  const int threads = common_options().threads;
+  const bool by_mass = options_.class_share == ClassShare::Mass;
+  const auto errors_over = [&](const SampleSet& samples) {
+    return by_mass ? memory_.class_masses(samples, options_.beta, threads)
+                   : memory_.class_sums(samples, threads);
+  };
+  if (epoch() < 0) return errors_over(SampleSet::all(classes().sample_count()));
+  std::vector<double> errors = errors_over(selected());
+  if (options_.min_per_class == 0) judge_starved_classes(errors_over, errors);
+  return errors;
+}
+
+template <class ErrorsOver>
+void RcapPruner::judge_starved_classes(const ErrorsOver& errors_over,
+                                       std::vector<double>& errors) const {
+  const std::vector<std::int64_t> taken = classes().count_by_class(selected().ids());
+  const std::vector<double> whole = errors_over(SampleSet::all(classes().sample_count()));
+  const double keep_fraction =
+      static_cast<double>(keep_count()) / static_cast<double>(classes().sample_count());
+  for (std::size_t j = 0; j < errors.size(); ++j) {
+    const auto size = static_cast<double>(classes().class_sizes()[j]);
+    if (taken[j] == 0 && size > 0) {
+      errors[j] = whole[j] * std::max(1.0, keep_fraction * size) / size;
+    }
+  }
+}
+
+std::vector<std::int64_t> RcapPruner::class_counts() const {
+  std::vector<double> weights = class_errors();
+  const auto sizes = classes().class_sizes();
+  for (std::size_t j = 0; j < weights.size(); ++j) {
+    const double prior =
+        options_.class_share == ClassShare::Group
+            ? 1.0
+            : static_cast<double>(sizes[j]) / static_cast<double>(classes().sample_count());
+    weights[j] = std::sqrt(prior * weights[j]);
+  }
+  return split_budget(sizes, weights, keep_count(), options_.min_per_class);
+}
+
+void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected) {
+  const LossWeights weights{memory_.losses(), options_.beta};
+  selected = draw_weighted(classes(), weights, class_counts(),
+                           RandomStream(common_options().seed, Purpose::Selection, epoch),
+                           common_options().threads, &scratch_);
+}
+
+void RcapPruner::list_state(StateFields& fields) {
+  fields.losses("losses", memory_.stored_losses());
+  fields.losses("class_limits", memory_.stored_limits());
+}
+
+std::vector<std::string> RcapPruner::describe_options() const {
+  return {fmt::format("beta={}", options_.beta),
+          fmt::format("class_share={}", name_of(options_.class_share)),
+          fmt::format("initial_loss={}", name_of(options_.initial_loss)),
+          fmt::format("clip={}", name_of(options_.clip)),
+          fmt::format("min_per_class={}", options_.min_per_class)};
+}
+
+}  // namespace rcap

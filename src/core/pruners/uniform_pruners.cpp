@@ -1,0 +1,81 @@
+#include "rcap/core/pruners/uniform_pruners.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "rcap/core/class_budget.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/random_stream.hpp"
+#include "rcap/core/weighted_draw.hpp"
+
+namespace rcap {
+namespace {
+
+RandomStream selection_stream(const CommonOptions& options, std::int64_t epoch) {
+  return RandomStream(options.seed, Purpose::Selection, epoch);
+}
+
+std::vector<double> as_weights(std::span<const std::int64_t> class_sizes) {
+  return {class_sizes.begin(), class_sizes.end()};
+}
+
+}  // namespace
+
+Rs2Pruner::Rs2Pruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
+                     const Rs2Options& options)
+    : Pruner(options.replacement ? "rs2-replace" : "rs2", std::move(classes), common),
+      options_(options) {
+  if (options.stratified && !options.replacement) {
+    throw InvalidArgument("rs2: stratified goes with replacement only; use rs2-replace");
+  }
+}
+
+void Rs2Pruner::make_selection(std::int64_t epoch, SampleSet& selected) {
+  const int threads = common_options().threads;
+  if (!options_.replacement) {
+    selected = block_of_permutation(epoch);
+  } else if (options_.stratified) {
+    const auto sizes = classes().class_sizes();
+    const auto counts = split_budget(sizes, as_weights(sizes), keep_count());
+    selected =
+        draw_per_class(classes(), counts, selection_stream(common_options(), epoch), threads);
+  } else {
+    selected = draw_uniform(classes().sample_count(), keep_count(),
+                            selection_stream(common_options(), epoch), threads);
+  }
+}
+
+SampleSet Rs2Pruner::block_of_permutation(std::int64_t epoch) const {
+  const std::int64_t size = classes().sample_count();
+  const std::int64_t blocks = (size + keep_count() - 1) / keep_count();
+  const RandomStream stream(common_options().seed, Purpose::Permutation, epoch / blocks);
+  // The first m places of the permutation are the draw of m samples from its stream.
+  const auto first_places = [&](std::int64_t count) {
+    return draw_uniform(size, count, stream, common_options().threads);
+  };
+  const std::int64_t begin = epoch % blocks * keep_count();
+  const std::int64_t end = begin + keep_count();
+  SampleSet block = first_places(std::min(end, size));
+  if (begin > 0) block.subtract(first_places(begin));
+  if (end > size) block.unite(first_places(end - size));
+  return block;
+}
+
+std::vector<std::string> Rs2Pruner::describe_options() const {
+  return {fmt::format("stratified={}", options_.stratified)};
+}
+
+BalancedPruner::BalancedPruner(std::shared_ptr<const ClassIndex> classes,
+                               const CommonOptions& common)
+    : Pruner("balanced", std::move(classes), common) {
+  const auto sizes = this->classes().class_sizes();
+  counts_ = split_budget(sizes, std::vector<double>(sizes.size(), 1.0), keep_count());
+}
+
+void BalancedPruner::make_selection(std::int64_t epoch, SampleSet& selected) {
+  selected = draw_per_class(classes(), counts_, selection_stream(common_options(), epoch),
+                            common_options().threads);
+}
+
+}  // namespace rcap

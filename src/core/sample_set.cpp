@@ -1,0 +1,67 @@
+#include "rcap/core/sample_set.hpp"
+
+#include <algorithm>
+
+#include "core/parallel.hpp"
+
+namespace rcap {
+namespace {
+
+constexpr std::int64_t WordsPerChunk = 1 << 12;
+
+std::int64_t count_bits(std::span<const std::uint64_t> words) {
+  std::int64_t bits = 0;
+  for (const std::uint64_t word : words) bits += std::popcount(word);
+  return bits;
+}
+
+}  // namespace
+
+SampleSet SampleSet::all(std::int64_t sample_count) {
+  SampleSet set(sample_count);
+  std::ranges::fill(set.words_, ~std::uint64_t{0});
+  if (sample_count % 64 != 0) set.words_.back() >>= 64 - sample_count % 64;
+  return set;
+}
+
+std::int64_t SampleSet::count() const noexcept { return count_bits(words_); }
+
+std::vector<SampleId> SampleSet::ids(int threads) const {
+  std::vector<SampleId> ids;
+  list_ids(ids, threads);
+  return ids;
+}
+
+void SampleSet::list_ids(std::vector<SampleId>& ids, int threads) const {
+  const Chunks chunks{static_cast<std::int64_t>(words_.size()), WordsPerChunk};
+  const auto words_of = [&](std::int64_t chunk) {
+    return words().subspan(static_cast<std::size_t>(chunks.begin(chunk)),
+                           static_cast<std::size_t>(chunks.end(chunk) - chunks.begin(chunk)));
+  };
+  std::vector<std::int64_t> first(static_cast<std::size_t>(chunks.size()) + 1);
+  for (std::int64_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    const auto c = static_cast<std::size_t>(chunk);
+    first[c + 1] = first[c] + count_bits(words_of(chunk));
+  }
+  ids.resize(static_cast<std::size_t>(first.back()));
+  for_each_chunk(chunks.size(), threads, [&](std::int64_t chunk, int) {
+    SampleId* out = ids.data() + first[static_cast<std::size_t>(chunk)];
+    SampleId first_id = chunks.begin(chunk) * 64;
+    for (const std::uint64_t word : words_of(chunk)) {
+      for_each_bit(word, first_id, [&out](SampleId id) { *out++ = id; });
+      first_id += 64;
+    }
+  });
+}
+
+void SampleSet::subtract(const SampleSet& other) noexcept {
+  std::ranges::transform(words_, other.words_, words_.begin(),
+                         [](std::uint64_t a, std::uint64_t b) { return a & ~b; });
+}
+
+void SampleSet::unite(const SampleSet& other) noexcept {
+  std::ranges::transform(words_, other.words_, words_.begin(),
+                         [](std::uint64_t a, std::uint64_t b) { return a | b; });
+}
+
+}  // namespace rcap

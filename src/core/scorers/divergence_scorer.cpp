@@ -1,0 +1,187 @@
+#include "rcap/core/scorers/divergence_scorer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+namespace {
+
+constexpr double LogOffset = 1e-8;  ///< keeps the logarithm of a probability of 0 finite
+constexpr double SumTolerance = 1e-3;
+
+void check_options(const ClassIndex& classes, const DivergenceOptions& options) {
+  if (classes.class_count() < 2) {
+    throw InvalidArgument(fmt::format(
+        "DivergenceScorer: {} class; predictions move between at least 2", classes.class_count()));
+  }
+  if (options.window < 3) {
+    throw InvalidArgument(
+        fmt::format("DivergenceScorer: window is {}; it must be >= 3: a window of 2 epochs holds a "
+                    "single step, "
+                    "which never differs from its own mean, and every score would be 0",
+                    options.window));
+  }
+  if (options.epochs < options.window) {
+    throw InvalidArgument(fmt::format(
+        "DivergenceScorer: epochs is {} and window {}; there must be at least one whole window",
+        options.epochs, options.window));
+  }
+  if (!(options.decay > 0.0 && options.decay <= 1.0)) {
+    throw InvalidArgument(
+        fmt::format("DivergenceScorer: decay is {}; it must be > 0 and <= 1", options.decay));
+  }
+}
+
+/// samples * per_sample as the length of an array of floats.
+std::size_t array_length(std::int64_t samples, std::int64_t per_sample) {
+  constexpr std::int64_t Longest = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(float);
+  if (per_sample > Longest / samples) {
+    throw InvalidArgument(fmt::format(
+        "DivergenceScorer: {} samples with {} values each are more than memory can hold", samples,
+        per_sample));
+  }
+  return static_cast<std::size_t>(samples * per_sample);
+}
+
+/// D: how far a prediction moved.
+double step_between(std::span<const float> before, std::span<const float> after) {
+  double step = 0;
+  for (std::size_t k = 0; k < after.size(); ++k) {
+    step += std::abs(after[k] * (std::log(after[k] + LogOffset) - std::log(before[k] + LogOffset)));
+  }
+  return step;
+}
+
+}  // namespace
+
+DivergenceScorer::DivergenceScorer(std::shared_ptr<const ClassIndex> classes,
+                                   const DivergenceOptions& options)
+    : classes_(std::move(classes)),
+      options_(options),
+      missing_(SampleSet::all(classes_->sample_count())) {
+  check_options(*classes_, options);
+  const std::size_t prediction_values =
+      array_length(classes_->sample_count(), classes_->class_count());
+  const std::size_t step_values = array_length(classes_->sample_count(), options.window - 1);
+  previous_.resize(prediction_values);
+  steps_.resize(step_values);
+  scores_.resize(static_cast<std::size_t>(classes_->sample_count()));
+}
+
+void DivergenceScorer::add(std::span<const SampleId> ids, std::span<const float> probabilities) {
+  if (done()) {
+    throw InvalidArgument(fmt::format(
+        "DivergenceScorer::add: all {} epochs are done; read scores()", options_.epochs));
+  }
+  check_rows(ids, probabilities);
+  mark_added(ids);
+  const auto width = static_cast<std::size_t>(classes_->class_count());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    take_row(static_cast<std::size_t>(ids[i]), probabilities.subspan(i * width, width));
+  }
+}
+
+void DivergenceScorer::end_epoch() {
+  if (done()) {
+    throw InvalidArgument(fmt::format("DivergenceScorer::end_epoch: all {} epochs are done already",
+                                      options_.epochs));
+  }
+  const auto words = std::as_const(missing_).words();
+  const auto word = std::find_if(words.begin(), words.end(), [](auto bits) { return bits != 0; });
+  if (word != words.end()) {
+    throw InvalidArgument(fmt::format(
+        "DivergenceScorer::end_epoch: sample {} was not added in epoch {}; add every sample in "
+        "every epoch",
+        (word - words.begin()) * 64 + std::countr_zero(*word), epoch_));
+  }
+  missing_ = SampleSet::all(classes_->sample_count());
+  ++epoch_;
+}
+
+std::vector<float> DivergenceScorer::scores() const {
+  if (!done()) {
+    throw InvalidArgument(
+        fmt::format("DivergenceScorer::scores: {} of {} epochs have ended; scores "
+                    "need them all",
+                    epoch_, options_.epochs));
+  }
+  return scores_;
+}
+
+void DivergenceScorer::check_rows(std::span<const SampleId> ids,
+                                  std::span<const float> probabilities) const {
+  const auto width = static_cast<std::size_t>(classes_->class_count());
+  if (probabilities.size() % width != 0 || probabilities.size() / width != ids.size()) {
+    throw InvalidArgument(fmt::format(
+        "DivergenceScorer::add: {} probabilities for {} samples; give {} a sample, one per class",
+        probabilities.size(), ids.size(), width));
+  }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= classes_->sample_count()) {
+      throw InvalidArgument(fmt::format("DivergenceScorer::add: sample {}; ids lie in 0..{}",
+                                        ids[i], classes_->sample_count() - 1));
+    }
+    const auto row = probabilities.subspan(i * width, width);
+    const auto bad = std::find_if_not(row.begin(), row.end(), [](float p) { return p >= 0; });
+    if (bad != row.end()) {
+      throw InvalidArgument(
+          fmt::format("DivergenceScorer::add: probability {} of sample {} is {}; it must be >= 0",
+                      bad - row.begin(), ids[i], *bad));
+    }
+    const double sum = std::accumulate(row.begin(), row.end(), 0.0);
+    if (!(std::abs(sum - 1.0) <= SumTolerance)) {
+      throw InvalidArgument(
+          fmt::format("DivergenceScorer::add: the probabilities of sample {} add "
+                      "up to {}; they must add up to 1: give softmax outputs",
+                      ids[i], sum));
+    }
+  }
+}
+
+/// All or none.
+void DivergenceScorer::mark_added(std::span<const SampleId> ids) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (missing_.erase_present(ids[i])) continue;
+    for (const SampleId earlier : ids.first(i)) missing_.insert(earlier);
+    throw InvalidArgument(fmt::format(
+        "DivergenceScorer::add: sample {} comes twice in epoch {}; add each once an epoch", ids[i],
+        epoch_));
+  }
+}
+
+void DivergenceScorer::take_row(std::size_t sample, std::span<const float> probabilities) {
+  const std::span<float> previous =
+      std::span(previous_).subspan(sample * probabilities.size(), probabilities.size());
+  if (epoch_ > 0) {
+    const std::int64_t ring = options_.window - 1;
+    const auto slot = static_cast<std::size_t>((epoch_ - 1) % ring);
+    steps_[sample * static_cast<std::size_t>(ring) + slot] =
+        static_cast<float>(step_between(previous, probabilities));
+    if (epoch_ >= ring) {
+      scores_[sample] = static_cast<float>(options_.decay * window_spread(sample) +
+                                           (1.0 - options_.decay) * scores_[sample]);
+    }
+  }
+  std::copy(probabilities.begin(), probabilities.end(), previous.begin());
+}
+
+/// G: the root of the summed squared deviations of the steps in the ring.
+double DivergenceScorer::window_spread(std::size_t sample) const {
+  const auto ring = static_cast<std::size_t>(options_.window - 1);
+  const auto steps = std::span(steps_).subspan(sample * ring, ring);
+  const double mean = std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(ring);
+  double squares = 0;
+  for (const float step : steps) squares += (step - mean) * (step - mean);
+  return std::sqrt(squares);
+}
+
+}  // namespace rcap

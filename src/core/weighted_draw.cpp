@@ -1,0 +1,268 @@
+#include "rcap/core/weighted_draw.hpp"
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/draw_engine.hpp"
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+namespace {
+
+void check_counts(std::string_view where, std::span<const std::int64_t> sizes,
+                  std::span<const std::int64_t> counts) {
+  if (counts.size() != sizes.size()) {
+    throw InvalidArgument(fmt::format("{}: counts has {} entries for {} classes", where,
+                                      counts.size(), sizes.size()));
+  }
+  for (std::size_t j = 0; j < counts.size(); ++j) {
+    if (counts[j] < 0 || counts[j] > sizes[j]) {
+      throw InvalidArgument(
+          fmt::format("{}: counts[{}] is {}; it must lie in 0..{}, the class size", where, j,
+                      counts[j], sizes[j]));
+    }
+  }
+}
+
+/// Ranks by `race_key`. The bins of a class have equal width, one for all classes, and
+/// span a few nats around the key expected of its last winner; what lies outside shares
+/// the end bins. Where to put them is guessed from a small sample of each class.
+template <class Groups>
+class RaceRanker {
+ public:
+  RaceRanker(const ClassIndex& classes, const Groups& groups, const LossWeights& weights,
+             const RandomStream& stream, int bin_bits)
+      : classes_(classes),
+        groups_(groups),
+        weights_(weights),
+        stream_(stream),
+        bin_count_(1 << bin_bits),
+        bins_per_nat_(bin_count_ / SpannedNats),
+        scale_{static_cast<float>(bins_per_nat_ / weights.beta), static_cast<float>(bins_per_nat_)},
+        starts_(classes.class_sizes().size(), OneBin) {}
+
+  /// Lays out the bins so that they part the best `counts[j]` of each class well.
+  void aim_at(std::span<const std::int64_t> counts) {
+    std::vector<std::vector<float>> sampled = sample_keys();
+    float largest_start = 0;
+    for (std::size_t j = 0; j < counts.size(); ++j) {
+      if (sampled[j].size() < LeastSampled || counts[j] == 0) continue;
+      const float start = start_for(sampled[j], static_cast<double>(counts[j]) /
+                                                    static_cast<double>(classes_.class_sizes()[j]));
+      if (!(std::abs(start) < LargestStart)) continue;
+      starts_[j] = start;
+      largest_start = std::max(largest_start, std::abs(start));
+    }
+    unsure_ = 1.0F / 512 + largest_start * 0x1p-21F;
+  }
+
+  [[nodiscard]] int bin_count() const { return bin_count_; }
+
+  void count_bins(SampleId first, std::size_t count, std::uint8_t* bins,
+                  std::uint32_t* histogram) const {
+    float places[BlockSamples];
+    coarse_keys(stream_, first, weights_.losses.data() + first, count, scale_, places);
+    const float last_middle = static_cast<float>(bin_count_) - 0.5F;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t g = groups_(first + static_cast<SampleId>(i));
+      float place = places[i] + starts_[g];
+      // End bins are open to one side: their outer edge is no edge to be unsure of. What
+      // is not a number (infinite key, class in one bin) must become the lowest.
+      place = place >= 0.5F ? place : 0.5F;
+      place = place > last_middle ? last_middle : place;
+      places[i] = place;
+      const auto bin = static_cast<std::uint32_t>(static_cast<std::int32_t>(place));
+      bins[i] = static_cast<std::uint8_t>(bin);
+      ++histogram[bin * starts_.size() + g];
+    }
+    correct_doubtful(first, places, count, bins, histogram);
+  }
+
+  void rank(std::span<const std::uint32_t> ids, std::vector<RankedSample>& ranked) const {
+    float losses[BlockSamples];
+    std::uint64_t bits[BlockSamples];
+    double keys[BlockSamples];
+    ranked.clear();
+    while (!ids.empty()) {
+      const std::size_t count = std::min(BlockSamples, ids.size());
+      for (std::size_t i = 0; i < count; ++i) {
+        losses[i] = weights_.losses[ids[i]];
+        bits[i] = stream_.bits(ids[i]);
+      }
+      exact_keys(losses, bits, count, weights_.beta, keys);
+      for (std::size_t i = 0; i < count; ++i) ranked.push_back({keys[i], bits[i], ids[i]});
+      ids = ids.subspan(count);
+    }
+  }
+
+  /// The places of samples on the scale of the bins of their class: all that the first
+  /// pass needs the keys for.
+  void places_of(SampleId first, std::size_t count, float* places) const {
+    coarse_keys(stream_, first, weights_.losses.data() + first, count, scale_, places);
+    for (std::size_t i = 0; i < count; ++i) {
+      places[i] += starts_[groups_(first + static_cast<SampleId>(i))];
+    }
+  }
+
+ private:
+  /// The width of all bins together. A guess from `SampledPerClass` keys is off by one
+  /// nat at most, nearly always.
+  static constexpr double SpannedNats = 4.0;
+  static constexpr std::int64_t SampledPerClass = 32;
+  /// Classes with fewer sampled keys, or with keys so large that single precision cannot
+  /// tell the bins apart, have all samples in one bin and so are ranked exactly.
+  static constexpr std::size_t LeastSampled = 8;
+  static constexpr float LargestStart = 0x1p15F;
+  static constexpr float OneBin = -std::numeric_limits<float>::infinity();
+
+  /// Coarse keys of about `SampledPerClass` samples of an average class. They are taken in
+  /// short runs, one of each stretch of equal length, at a random place in it: a plain
+  /// stride could fall in step with the labels.
+  [[nodiscard]] std::vector<std::vector<float>> sample_keys() const {
+    constexpr std::int64_t Run = 16;
+    std::vector<std::vector<float>> sampled(starts_.size());
+    for (auto& keys : sampled) keys.reserve(2 * SampledPerClass);
+    const std::int64_t sample_count = classes_.sample_count();
+    const std::int64_t part =
+        std::max<std::int64_t>(1, sample_count / (SampledPerClass * classes_.class_count()));
+    const Chunks stretches{sample_count, part * Run};
+    for (std::int64_t stretch = 0; stretch < stretches.size(); ++stretch) {
+      const std::int64_t length = stretches.end(stretch) - stretches.begin(stretch);
+      const std::uint64_t places =
+          static_cast<std::uint64_t>(std::max(length - Run, std::int64_t{0})) + 1;
+      const SampleId first =
+          stretches.begin(stretch) +
+          static_cast<SampleId>(mix64(static_cast<std::uint64_t>(stretch)) % places);
+      const auto count = static_cast<std::size_t>(std::min(length, Run));
+      float keys[Run];
+      coarse_keys(stream_, first, weights_.losses.data() + first, count, scale_, keys);
+      for (std::size_t i = 0; i < count; ++i) {
+        sampled[groups_(first + static_cast<SampleId>(i))].push_back(keys[i]);
+      }
+    }
+    return sampled;
+  }
+
+  /// The start that brings the key of the last winner, guessed from the sample, a little
+  /// above the middle of the bins.
+  [[nodiscard]] float start_for(std::span<float> sampled, double kept_part) const {
+    const double winners = kept_part * static_cast<double>(sampled.size());
+    const auto rank = std::min(static_cast<std::size_t>(winners), sampled.size() - 1);
+    const auto guess = sampled.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(sampled.begin(), guess, sampled.end(), std::greater<>());
+    return static_cast<float>(bin_count_) * 0.6F - *guess;
+  }
+
+  /// Finds the bins of samples too near an edge in the exact form.
+  void correct_doubtful(SampleId first, const float* places, std::size_t count, std::uint8_t* bins,
+                        std::uint32_t* histogram) const {
+    std::uint8_t doubts[BlockSamples + 8] = {};
+    mark_near_edges(places, count, unsure_, doubts);
+    for (std::size_t i = 0; i < count; i += 8) {
+      std::uint64_t eight;
+      std::memcpy(&eight, doubts + i, sizeof eight);
+      for (; eight != 0; eight &= eight - 1) {
+        const std::size_t k = i + static_cast<std::size_t>(std::countr_zero(eight)) / 8;
+        const SampleId id = first + static_cast<SampleId>(k);
+        --histogram[bins[k] * starts_.size() + groups_(id)];
+        bins[k] = exact_bin(id);
+        ++histogram[bins[k] * starts_.size() + groups_(id)];
+      }
+    }
+  }
+
+  /// floor(key * bins_per_nat + start), cut to the bins there are.
+  [[nodiscard]] std::uint8_t exact_bin(SampleId id) const {
+    const double key =
+        race_key(weights_.losses[static_cast<std::size_t>(id)], weights_.beta, stream_.bits(id));
+    const double place = std::floor(key * bins_per_nat_ + starts_[groups_(id)]);
+    return static_cast<std::uint8_t>(std::clamp(place, 0.0, static_cast<double>(bin_count_ - 1)));
+  }
+
+  const ClassIndex& classes_;
+  Groups groups_;
+  LossWeights weights_;
+  RandomStream stream_;
+  int bin_count_;
+  double bins_per_nat_;
+  KeyScale scale_;
+  std::vector<float> starts_;  ///< place of a sample = coarse key + start of its class
+  /// So near an edge (in bins) a coarse place does not tell the bin: more than the error
+  /// of the noise at 64 bins a nat, and of a few roundings at the largest start.
+  float unsure_ = 0;
+};
+
+void check_weights(const ClassIndex& classes, const LossWeights& weights) {
+  if (std::cmp_not_equal(weights.losses.size(), classes.sample_count())) {
+    throw InvalidArgument(fmt::format("draw_weighted: {} losses for {} samples",
+                                      weights.losses.size(), classes.sample_count()));
+  }
+  if (!(weights.beta >= 1e-3 && weights.beta <= 1e3)) {
+    throw InvalidArgument(
+        fmt::format("beta is {}; it must lie between 0.001 and 1000", weights.beta));
+  }
+}
+
+}  // namespace
+
+SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
+                        std::span<const std::int64_t> counts, const RandomStream& stream,
+                        int threads, DrawScratch* scratch) {
+  check_weights(classes, weights);
+  check_counts("draw_weighted", classes.class_sizes(), counts);
+  DrawScratch own;
+  return classes.visit([&](auto labels) {
+    const LabelGroups groups{labels.data()};
+    RaceRanker ranker(classes, groups, weights, stream,
+                      bin_bits_for(classes.sample_count(), counts.size()));
+    ranker.aim_at(counts);
+    return draw_best(groups, ranker, classes.sample_count(), counts, threads,
+                     scratch != nullptr ? *scratch : own);
+  });
+}
+
+SampleSet draw_per_class(const ClassIndex& classes, std::span<const std::int64_t> counts,
+                         const RandomStream& stream, int threads) {
+  check_counts("draw_per_class", classes.class_sizes(), counts);
+  return classes.visit([&](auto labels) {
+    return draw_equally(LabelGroups{labels.data()}, stream, classes.sample_count(), counts,
+                        threads);
+  });
+}
+
+SampleSet draw_uniform(std::int64_t sample_count, std::int64_t count, const RandomStream& stream,
+                       int threads) {
+  const std::array counts{count};
+  check_counts("draw_uniform", std::array{sample_count}, counts);
+  return draw_equally(OneGroup{}, stream, sample_count, counts, threads);
+}
+
+SampleSet draw_from(const SampleSet& members, std::int64_t count, const RandomStream& stream,
+                    int threads) {
+  check_counts("draw_from", std::array{members.count()}, std::array{count});
+  const std::array<std::int64_t, 2> counts{count, 0};
+  return draw_equally(MemberGroups{&members}, stream, members.sample_count(), counts, threads);
+}
+
+double sum_of_keys(const ClassIndex& classes, const LossWeights& weights,
+                   const RandomStream& stream, SampleId first, SampleId last) {
+  check_weights(classes, weights);
+  return classes.visit([&](auto labels) {
+    const LabelGroups groups{labels.data()};
+    RaceRanker ranker(classes, groups, weights, stream, 0);
+    double sum = 0;
+    float places[BlockSamples];
+    while (first < last) {
+      const auto count = std::min(BlockSamples, static_cast<std::size_t>(last - first));
+      ranker.places_of(first, count, places);
+      sum += static_cast<double>(places[0]);
+      first += static_cast<SampleId>(count);
+    }
+    return sum;
+  });
+}
+
+}  // namespace rcap

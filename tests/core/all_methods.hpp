@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "rcap/core/make_pruner.hpp"
+#include "rcap/core/random_stream.hpp"
+
+namespace rcap {
+
+/// A small long-tailed data set: class j has about half of class j - 1.
+inline std::shared_ptr<const ClassIndex> small_data_set(SampleId sample_count = 2000) {
+  const RandomStream random(123, Purpose::Synthetic, 0);
+  std::vector<int> labels;
+  for (SampleId id = 0; id < sample_count; ++id) {
+    labels.push_back(std::min(5, static_cast<int>(-std::log2(random.uniform(id)))));
+  }
+  return std::make_shared<const ClassIndex>(labels, 6);
+}
+
+/// Options under which every method runs on `classes`.
+inline PrunerOptions options_for(const ClassIndex& classes) {
+  const RandomStream random(124, Purpose::Synthetic, 0);
+  PrunerOptions options;
+  options.common.pruning_rate = 0.7;
+  options.common.seed = 27;
+  options.infobatch.epochs = 20;
+  options.ucb.period = 3;
+  options.epsilon_greedy.period = 3;
+  for (SampleId id = 0; id < classes.sample_count(); ++id) {
+    options.scores.push_back(static_cast<float>(random.uniform(id)));
+  }
+  for (ClassId j = 0; j < classes.class_count(); ++j) options.recalls.push_back(0.9 - 0.1 * j);
+  return options;
+}
+
+/// A name that describes one way to set up a method.
+struct Variant {
+  std::string name;
+  std::string method;
+  void (*adjust)(PrunerOptions&) = [](PrunerOptions&) {};
+};
+
+/// Every method, some of them several ways. One line adds the next.
+inline std::vector<Variant> all_variants() {
+  std::vector<Variant> variants;
+  for (const MethodInfo& info : methods()) {
+    std::string name(info.name);
+    std::erase(name, '-');
+    variants.push_back({name, std::string(info.name)});
+  }
+  variants.push_back({"rcap_mass", "rcap", [](PrunerOptions& o) {
+                        o.rcap.class_share = ClassShare::Mass;
+                        o.rcap.beta = 0.5;
+                      }});
+  variants.push_back(
+      {"rcap_group", "rcap", [](PrunerOptions& o) { o.rcap.class_share = ClassShare::Group; }});
+  variants.push_back(
+      {"rcap_log_c", "rcap", [](PrunerOptions& o) { o.rcap.initial_loss = InitialLoss::LogC; }});
+  variants.push_back({"rcap_clip_log_c", "rcap", [](PrunerOptions& o) {
+                        o.rcap.clip = LossClip::LogC;
+                        o.rcap.min_per_class = 0;
+                      }});
+  variants.push_back(
+      {"infobatch_budget", "infobatch", [](PrunerOptions& o) { o.infobatch.batch_size = 64; }});
+  variants.push_back(
+      {"rs2replace_stratified", "rs2-replace", [](PrunerOptions& o) { o.rs2_stratified = true; }});
+  return variants;
+}
+
+inline std::unique_ptr<Pruner> make_variant(const Variant& variant,
+                                            const std::shared_ptr<const ClassIndex>& classes,
+                                            int threads = 1, std::uint64_t seed = 27) {
+  PrunerOptions options = options_for(*classes);
+  options.common.threads = threads;
+  options.common.seed = seed;
+  variant.adjust(options);
+  return make_pruner(variant.method, classes, options);
+}
+
+/// A loss that depends on the sample and on how long training has gone on.
+inline float loss_of(SampleId id, std::int64_t epoch) {
+  const RandomStream random(125, Purpose::Synthetic, epoch + 1);
+  return static_cast<float>(-std::log(random.uniform(id)) * 2 /
+                            std::sqrt(2.0 + static_cast<double>(epoch)));
+}
+
+inline std::vector<float> losses_of(std::span<const SampleId> ids, std::int64_t epoch) {
+  std::vector<float> losses;
+  for (const SampleId id : ids) losses.push_back(loss_of(id, epoch));
+  return losses;
+}
+
+inline void observe_initial_losses(Pruner& pruner) {
+  if (!pruner.needs_initial_losses()) return;
+  std::vector<SampleId> ids(static_cast<std::size_t>(pruner.classes().sample_count()));
+  std::iota(ids.begin(), ids.end(), 0);
+  pruner.observe(ids, losses_of(ids, -1));
+}
+
+/// Selects and observes the epochs [first, last); what each of them selected.
+inline std::vector<Selection> run_epochs(Pruner& pruner, std::int64_t first, std::int64_t last) {
+  std::vector<Selection> selections;
+  for (std::int64_t epoch = first; epoch < last; ++epoch) {
+    selections.push_back(pruner.select(epoch));
+    const auto& ids = selections.back().ids;
+    pruner.observe(ids, losses_of(ids, epoch));
+  }
+  return selections;
+}
+
+inline bool operator==(const Selection& a, const Selection& b) {
+  return a.epoch == b.epoch && a.ids == b.ids && a.weights == b.weights;
+}
+
+}  // namespace rcap

@@ -1,0 +1,67 @@
+#include "rcap/core/make_pruner.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/all_methods.hpp"
+#include "core/expect_throw.hpp"
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(MakePruner, KnowsEveryMethodByItsName) {
+  const auto classes = small_data_set();
+  for (const MethodInfo& info : methods()) {
+    EXPECT_EQ(make_pruner(info.name, classes, options_for(*classes))->method(), info.name);
+    EXPECT_EQ(find_method(info.name)->name, info.name);
+  }
+  EXPECT_EQ(methods().size(), 12U);
+}
+
+TEST(MakePruner, ListsTheMethodsWhenAskedForAnother) {
+  EXPECT_EQ(find_method("rcapp"), nullptr);
+  EXPECT_THAT(
+      message_of<InvalidArgument>([] { (void)make_pruner("rcapp", small_data_set(), {}); }),
+      HasSubstr("there is no method \"rcapp\"; the methods are rcap rs2 rs2-replace infobatch"));
+}
+
+TEST(MakePruner, NamesOptionsOutOfRange) {
+  const auto classes = small_data_set();
+  const auto refusal = [&](std::string_view method, auto change) {
+    PrunerOptions options = options_for(*classes);
+    change(options);
+    return message_of<InvalidArgument>([&] { (void)make_pruner(method, classes, options); });
+  };
+  EXPECT_THAT(refusal("rcap", [](auto& o) { o.rcap.beta = 0; }), HasSubstr("beta is 0; it must"));
+  EXPECT_THAT(refusal("rcap", [](auto& o) { o.common.pruning_rate = 1; }),
+              HasSubstr("pruning_rate is 1"));
+  EXPECT_THAT(refusal("rcap", [](auto& o) { o.common.threads = 0; }), HasSubstr("threads is 0"));
+  EXPECT_THAT(refusal("rcap", [](auto& o) { o.rcap.min_per_class = -1; }),
+              HasSubstr("min_per_class is -1"));
+  EXPECT_THAT(refusal("rs2", [](auto& o) { o.rs2_stratified = true; }),
+              HasSubstr("use rs2-replace"));
+  EXPECT_THAT(refusal("infobatch", [](auto& o) { o.infobatch.epochs = 0; }),
+              HasSubstr("epochs is 0"));
+  EXPECT_THAT(refusal("infobatch", [](auto& o) { o.infobatch.prune_probability = 1; }),
+              HasSubstr("prune_probability is 1"));
+  EXPECT_THAT(refusal("infobatch", [](auto& o) { o.infobatch.annealing = 2; }),
+              HasSubstr("annealing is 2"));
+  EXPECT_THAT(refusal("infobatch", [](auto& o) { o.infobatch.batch_size = 0; }),
+              HasSubstr("batch_size is 0"));
+  EXPECT_THAT(refusal("ucb", [](auto& o) { o.ucb.learning_rate = 1.5; }),
+              HasSubstr("learning_rate is 1.5"));
+  EXPECT_THAT(refusal("ucb", [](auto& o) { o.ucb.period = 0; }), HasSubstr("period is 0"));
+  EXPECT_THAT(refusal("epsilon-greedy", [](auto& o) { o.epsilon_greedy.epsilon = -1; }),
+              HasSubstr("epsilon is -1"));
+  EXPECT_THAT(refusal("ccs", [](auto& o) { o.scores.clear(); }),
+              HasSubstr("ccs: 0 scores for 2000 samples"));
+  EXPECT_THAT(refusal("tdds", [](auto& o) { o.scores.pop_back(); }),
+              HasSubstr("tdds: 1999 scores for 2000 samples"));
+  EXPECT_THAT(refusal("metriq", [](auto& o) { o.recalls.clear(); }),
+              HasSubstr("metriq: 0 recalls for 6 classes"));
+}
+
+}  // namespace
+}  // namespace rcap

@@ -1,0 +1,197 @@
+// What every method promises, run over all of them.
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "core/all_methods.hpp"
+#include "core/expect_throw.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/training_order.hpp"
+
+namespace rcap {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr int Epochs = 9;
+
+class EveryMethod : public testing::TestWithParam<Variant> {
+ protected:
+  [[nodiscard]] std::unique_ptr<Pruner> make(int threads = 1, std::uint64_t seed = 27) const {
+    return make_variant(GetParam(), classes_, threads, seed);
+  }
+
+  std::shared_ptr<const ClassIndex> classes_ = small_data_set();
+};
+
+INSTANTIATE_TEST_SUITE_P(, EveryMethod, testing::ValuesIn(all_variants()),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_P(EveryMethod, SelectsDistinctSamplesInAscendingOrder) {
+  const auto pruner = make();
+  observe_initial_losses(*pruner);
+  for (const Selection& selection : run_epochs(*pruner, 0, Epochs)) {
+    EXPECT_TRUE(std::ranges::is_sorted(selection.ids, std::ranges::less_equal{}) ||
+                selection.ids.size() < 2);
+    EXPECT_EQ(std::ranges::adjacent_find(selection.ids), selection.ids.end());
+    for (const SampleId id : selection.ids) {
+      ASSERT_GE(id, 0);
+      ASSERT_LT(id, classes_->sample_count());
+    }
+  }
+}
+
+TEST_P(EveryMethod, KeepsExactlyItsBudgetWhenItPrunes) {
+  const auto pruner = make();
+  observe_initial_losses(*pruner);
+  for (const Selection& selection : run_epochs(*pruner, 0, Epochs)) {
+    // InfoBatch keeps what lies above the mean; the bandits see all data once.
+    if (GetParam().method == "infobatch") continue;
+    const bool warms_up = pruner->method() == "ucb" || pruner->method() == "epsilon-greedy";
+    const std::int64_t expected =
+        warms_up && selection.epoch == 0 ? classes_->sample_count() : pruner->keep_count();
+    EXPECT_EQ(static_cast<std::int64_t>(selection.ids.size()), expected) << selection.epoch;
+  }
+}
+
+TEST_P(EveryMethod, GivesOnePositiveWeightPerSampleOrNone) {
+  const auto pruner = make();
+  observe_initial_losses(*pruner);
+  for (const Selection& selection : run_epochs(*pruner, 0, Epochs)) {
+    if (selection.weights.empty()) continue;
+    EXPECT_EQ(selection.weights.size(), selection.ids.size());
+    EXPECT_THAT(selection.weights, testing::Each(testing::Gt(0)));
+  }
+}
+
+TEST_P(EveryMethod, SelectsTheSameWithAnyNumberOfThreads) {
+  const auto expected = make(1);
+  observe_initial_losses(*expected);
+  const auto selections = run_epochs(*expected, 0, Epochs);
+  for (const int threads : {2, 7}) {
+    const auto pruner = make(threads);
+    observe_initial_losses(*pruner);
+    EXPECT_TRUE(run_epochs(*pruner, 0, Epochs) == selections) << threads;
+  }
+}
+
+TEST_P(EveryMethod, SelectsTheSameWhateverTheOrderOfObserving) {
+  const auto in_one = make();
+  const auto in_parts = make();
+  observe_initial_losses(*in_one);
+  observe_initial_losses(*in_parts);
+  for (int epoch = 0; epoch < Epochs; ++epoch) {
+    const Selection selection = in_one->select(epoch);
+    ASSERT_TRUE(in_parts->select(epoch) == selection) << epoch;
+    in_one->observe(selection.ids, losses_of(selection.ids, epoch));
+    const auto order = training_order(selection.ids, 99, epoch);
+    for (std::size_t first = 0; first < order.size(); first += 7) {
+      const auto part =
+          std::span(order).subspan(first, std::min<std::size_t>(7, order.size() - first));
+      const auto losses = losses_of(part, epoch);
+      in_parts->observe(part, std::vector<double>(losses.begin(), losses.end()));
+    }
+    EXPECT_EQ(in_parts->pending_count(), 0);
+  }
+}
+
+TEST_P(EveryMethod, GivesTheSameSelectionAgainInMidEpoch) {
+  const auto pruner = make();
+  observe_initial_losses(*pruner);
+  run_epochs(*pruner, 0, 4);
+  const Selection selection = pruner->select(4);
+  const auto half = std::span(selection.ids).first(selection.ids.size() / 2);
+  pruner->observe(half, losses_of(half, 4));
+  EXPECT_TRUE(pruner->select(4) == selection);
+}
+
+TEST_P(EveryMethod, DrawsAnewForAnotherSeed) {
+  // These choose without chance.
+  if (GetParam().method == "full" || GetParam().method == "tdds" || GetParam().method == "ucb") {
+    GTEST_SKIP() << "no random part";
+  }
+  const auto one = make(1, 27);
+  const auto other = make(1, 28);
+  observe_initial_losses(*one);
+  observe_initial_losses(*other);
+  EXPECT_FALSE(run_epochs(*one, 0, Epochs) == run_epochs(*other, 0, Epochs));
+}
+
+TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
+  const auto pruner = make();
+  const auto undisturbed = make();
+  observe_initial_losses(*pruner);
+  observe_initial_losses(*undisturbed);
+  run_epochs(*pruner, 0, 2);
+  run_epochs(*undisturbed, 0, 2);
+  const Selection selection = pruner->select(2);
+  (void)undisturbed->select(2);
+  const SampleId a = selection.ids[0];
+  const SampleId b = selection.ids[1];
+  const auto refusal = [&](std::vector<SampleId> ids, std::vector<double> losses) {
+    return message_of<InvalidArgument>([&] { pruner->observe(ids, losses); });
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(refusal({a, b}, {1, nan}), HasSubstr(fmt::format("the loss of sample {} is nan", b)));
+  EXPECT_THAT(refusal({a, b}, {1, infinity}), HasSubstr(fmt::format("sample {} is inf", b)));
+  EXPECT_THAT(refusal({a, b}, {1, -0.5}), HasSubstr(fmt::format("sample {} is -0.5", b)));
+  EXPECT_THAT(refusal({a, 2000}, {1, 1}), HasSubstr("id 2000 does not exist; ids lie in 0..1999"));
+  EXPECT_THAT(refusal({a, -1}, {1, 1}), HasSubstr("id -1 does not exist"));
+  EXPECT_THAT(refusal({a, b, a}, {1, 1, 1}),
+              HasSubstr(fmt::format("id {} stands twice in one call", a)));
+  EXPECT_THAT(refusal({a, b}, {1}), HasSubstr("1 losses for 2 ids"));
+  if (selection.ids.size() < 2000) {
+    SampleId outside = 0;
+    while (std::ranges::binary_search(selection.ids, outside)) ++outside;
+    EXPECT_THAT(refusal({a, outside}, {1, 1}),
+                HasSubstr(fmt::format("sample {} is not in the selection of epoch 2", outside)));
+  }
+  pruner->observe(selection.ids, losses_of(selection.ids, 2));
+  EXPECT_THAT(refusal({a}, {1}), HasSubstr("was observed before in this epoch"));
+  undisturbed->observe(selection.ids, losses_of(selection.ids, 2));
+  EXPECT_TRUE(run_epochs(*pruner, 3, 6) == run_epochs(*undisturbed, 3, 6));
+}
+
+TEST_P(EveryMethod, RefusesEpochsThatAreNegativeOrPast) {
+  const auto pruner = make();
+  observe_initial_losses(*pruner);
+  EXPECT_THAT(message_of<InvalidArgument>([&] { (void)pruner->select(-1); }),
+              HasSubstr("epoch is -1; epochs count from 0"));
+  (void)pruner->select(3);
+  EXPECT_THAT(message_of<InvalidArgument>([&] { (void)pruner->select(2); }),
+              HasSubstr("epoch 2 lies before epoch 3"));
+}
+
+TEST_P(EveryMethod, TakesObservationsOnlyWhenThereIsSomethingToObserve) {
+  const auto pruner = make();
+  const std::vector<SampleId> ids{0};
+  const std::vector<float> losses{1};
+  if (pruner->needs_initial_losses()) {
+    EXPECT_THAT(message_of<InvalidArgument>([&] { (void)pruner->select(0); }),
+                HasSubstr("2000 of 2000 samples have no initial loss, the first is sample 0"));
+    pruner->observe(ids, losses);
+    EXPECT_THAT(message_of<InvalidArgument>([&] { (void)pruner->select(0); }),
+                HasSubstr("1999 of 2000 samples have no initial loss, the first is sample 1"));
+  } else {
+    EXPECT_THAT(message_of<InvalidArgument>([&] { pruner->observe(ids, losses); }),
+                HasSubstr("call select first"));
+  }
+}
+
+TEST_P(EveryMethod, WorksOnOneSample) {
+  Variant variant = GetParam();
+  const auto pruner =
+      make_variant(variant, std::make_shared<const ClassIndex>(std::vector<int>{0}));
+  observe_initial_losses(*pruner);
+  for (const Selection& selection : run_epochs(*pruner, 0, 3)) {
+    EXPECT_LE(selection.ids.size(), 1U);
+  }
+}
+
+}  // namespace
+}  // namespace rcap

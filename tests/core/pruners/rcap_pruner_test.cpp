@@ -1,0 +1,197 @@
+#include "rcap/core/pruners/rcap_pruner.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include <gmock/gmock.h>
+
+#include "rcap/core/class_budget.hpp"
+
+namespace rcap {
+namespace {
+
+using testing::DoubleNear;
+using testing::Each;
+using testing::ElementsAre;
+using testing::FloatNear;
+
+using Ids = std::vector<SampleId>;
+using Losses = std::vector<float>;
+
+std::shared_ptr<const ClassIndex> classes_of(const std::vector<int>& labels, ClassId count = 2) {
+  return std::make_shared<const ClassIndex>(labels, count);
+}
+
+std::shared_ptr<const ClassIndex> classes_of_sizes(const std::vector<int>& sizes) {
+  std::vector<int> labels;
+  for (std::size_t j = 0; j < sizes.size(); ++j) {
+    labels.insert(labels.end(), static_cast<std::size_t>(sizes[j]), static_cast<int>(j));
+  }
+  return classes_of(labels, static_cast<ClassId>(sizes.size()));
+}
+
+void observe_all(Pruner& pruner, auto loss_of_class) {
+  Ids ids(static_cast<std::size_t>(pruner.classes().sample_count()));
+  std::iota(ids.begin(), ids.end(), 0);
+  Losses losses;
+  for (const SampleId id : ids) losses.push_back(loss_of_class(pruner.classes().class_of(id)));
+  pruner.observe(ids, losses);
+}
+
+TEST(RcapPruner, GoesThroughTheWorkedCycle) {
+  // Classes 0 0 0 1 1, K = 3: E = 6.7, 4.5 before training.
+  RcapPruner pruner(classes_of({0, 0, 0, 1, 1}), {.pruning_rate = 0.4}, {});
+  ASSERT_EQ(pruner.keep_count(), 3);
+  pruner.observe(Ids{0, 1, 2, 3, 4}, Losses{2.0F, 2.5F, 2.2F, 2.4F, 2.1F});
+  EXPECT_THAT(pruner.memory().class_limits(), ElementsAre(2.5F, 2.4F));
+  EXPECT_THAT(pruner.class_errors(), ElementsAre(DoubleNear(6.7, 1e-6), DoubleNear(4.5, 1e-6)));
+  EXPECT_THAT(pruner.class_counts(), ElementsAre(2, 1));
+  const std::vector<double> weights{std::sqrt(0.6 * 6.7), std::sqrt(0.4 * 4.5)};
+  EXPECT_THAT(share_budget(pruner.classes().class_sizes(), weights, 3),
+              ElementsAre(DoubleNear(1.7973, 5e-5), DoubleNear(1.2027, 5e-5)));
+
+  // The worked numbers go on from 0, 1, 4: find the epoch that draws those.
+  std::int64_t epoch = 0;
+  while (pruner.select(epoch).ids != Ids{0, 1, 4}) ++epoch;
+  // Selections in between observed nothing, so the losses are still the initial ones.
+  pruner.observe(Ids{0, 1, 4}, Losses{3.1F, 0.4F, 1.0F});
+  EXPECT_THAT(pruner.memory().losses(), ElementsAre(2.5F, 0.4F, 2.2F, 2.4F, 1.0F));
+  EXPECT_THAT(pruner.class_errors(), ElementsAre(DoubleNear(2.9, 1e-6), DoubleNear(1.0, 1e-6)));
+  EXPECT_THAT(pruner.class_counts(), ElementsAre(2, 1));
+}
+
+/// Class counts of epoch after epoch when every selected sample of class j has loss l_j.
+std::vector<std::vector<std::int64_t>> counts_over_epochs(RcapPruner& pruner, auto loss_of_class,
+                                                          int epochs) {
+  std::vector<std::vector<std::int64_t>> counts;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    const Ids ids = pruner.select(epoch).ids;
+    counts.push_back(pruner.classes().count_by_class(ids));
+    Losses losses;
+    for (const SampleId id : ids) losses.push_back(loss_of_class(pruner.classes().class_of(id)));
+    pruner.observe(ids, losses);
+  }
+  return counts;
+}
+
+TEST(RcapPruner, PaperShareTendsToSizeTimesLoss) {
+  // n = 851, 149 and losses .3, 1.2: shares 74.06 : 25.94 first, then towards 58.81 : 41.19.
+  RcapPruner pruner(classes_of_sizes({851, 149}), {.pruning_rate = 0.9}, {});
+  const auto loss = [](ClassId j) { return j == 0 ? 0.3F : 1.2F; };
+  observe_all(pruner, loss);
+  const auto counts = counts_over_epochs(pruner, loss, 12);
+  EXPECT_THAT(counts.at(0), ElementsAre(74, 26));
+  EXPECT_THAT(counts.at(1), ElementsAre(67, 33));
+  EXPECT_THAT(counts.at(2), ElementsAre(63, 37));
+  EXPECT_THAT(counts.at(11), ElementsAre(59, 41));
+}
+
+TEST(RcapPruner, MassShareTendsToEqualCounts) {
+  // Flat importance: 71, 61, 56, ... of 100 fall to the large class, whatever the losses.
+  RcapPruner pruner(classes_of_sizes({851, 149}), {.pruning_rate = 0.9},
+                    {.class_share = ClassShare::Mass});
+  const auto loss = [](ClassId j) { return j == 0 ? 0.3F : 1.2F; };
+  observe_all(pruner, loss);
+  const auto counts = counts_over_epochs(pruner, loss, 8);
+  EXPECT_THAT(counts.at(0), ElementsAre(71, 29));
+  EXPECT_THAT(counts.at(1), ElementsAre(61, 39));
+  EXPECT_LE(counts.at(7).at(0), 51);
+}
+
+TEST(RcapPruner, GroupShareTendsToLossAlone) {
+  // Fixed point l_0 : l_1 = .3 : 1.2 of 100 = 20 : 80.
+  RcapPruner pruner(classes_of_sizes({851, 149}), {.pruning_rate = 0.9},
+                    {.class_share = ClassShare::Group});
+  const auto loss = [](ClassId j) { return j == 0 ? 0.3F : 1.2F; };
+  observe_all(pruner, loss);
+  EXPECT_THAT(counts_over_epochs(pruner, loss, 20).at(19), ElementsAre(20, 80));
+}
+
+TEST(RcapPruner, GroupAndPaperShareAgreeOnBalancedData) {
+  const auto loss = [](ClassId j) { return static_cast<float>(j + 1); };
+  RcapPruner paper(classes_of_sizes({100, 100, 100}), {.pruning_rate = 0.8}, {});
+  RcapPruner group(classes_of_sizes({100, 100, 100}), {.pruning_rate = 0.8},
+                   {.class_share = ClassShare::Group});
+  observe_all(paper, loss);
+  observe_all(group, loss);
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    const Ids ids = paper.select(epoch).ids;
+    EXPECT_EQ(group.select(epoch).ids, ids);
+    Losses losses;
+    for (const SampleId id : ids) losses.push_back(loss(paper.classes().class_of(id)) / 2);
+    paper.observe(ids, losses);
+    group.observe(ids, losses);
+  }
+}
+
+TEST(RcapPruner, NoClassStarves) {
+  // All the loss is in class 0; the others keep one sample each and come back with it.
+  RcapPruner pruner(classes_of_sizes({980, 10, 10}), {.pruning_rate = 0.98}, {});
+  observe_all(pruner, [](ClassId j) { return j == 0 ? 1.0F : 0.0F; });
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    const Ids ids = pruner.select(epoch).ids;
+    EXPECT_THAT(pruner.classes().count_by_class(ids), ElementsAre(18, 1, 1));
+    pruner.observe(ids, Losses(ids.size(), 0.5F));
+  }
+}
+
+TEST(RcapPruner, JudgesAClassWithoutSamplesByItsRememberedLosses) {
+  // Without a minimum class 1 may get nothing; its error is then that of its share at its
+  // mean loss, 10 * 0.1 = 1 sample of loss 3, and it comes back.
+  RcapPruner pruner(classes_of_sizes({90, 10}), {.pruning_rate = 0.9}, {.min_per_class = 0});
+  observe_all(pruner, [](ClassId j) { return j == 0 ? 1000.0F : 3.0F; });
+  EXPECT_THAT(pruner.class_counts(), ElementsAre(10, 0));
+  const Ids ids = pruner.select(0).ids;
+  pruner.observe(ids, Losses(ids.size(), 0.1F));
+  EXPECT_THAT(pruner.class_errors(), ElementsAre(DoubleNear(1.0, 1e-6), DoubleNear(3.0, 1e-6)));
+  // sqrt(.9 * 1) : sqrt(.1 * 3) of 10 = 6.34 : 3.66.
+  EXPECT_THAT(pruner.class_counts(), ElementsAre(6, 4));
+}
+
+TEST(RcapPruner, StartsWithoutAPassWhereInitialLossIsLogC) {
+  RcapPruner pruner(classes_of_sizes({60, 30, 10}), {.pruning_rate = 0.8},
+                    {.initial_loss = InitialLoss::LogC});
+  EXPECT_FALSE(pruner.needs_initial_losses());
+  EXPECT_THAT(pruner.memory().losses(), Each(FloatNear(std::log(3.0F), 1e-6F)));
+  // Equal losses: shares by size, 12 : 6 : 2.
+  EXPECT_THAT(pruner.classes().count_by_class(pruner.select(0).ids), ElementsAre(12, 6, 2));
+}
+
+TEST(RcapPruner, ClipsAtLogCWhereAsked) {
+  RcapPruner pruner(classes_of({0, 1, 1}), {.pruning_rate = 0.3}, {.clip = LossClip::LogC});
+  pruner.observe(Ids{0, 1, 2}, Losses{0.1F, 5.0F, 0.5F});
+  EXPECT_THAT(pruner.memory().losses(), ElementsAre(0.1F, FloatNear(std::log(2.0F), 1e-6F), 0.5F));
+}
+
+TEST(RcapPruner, PrefersHardSamplesMoreTheColderItIs) {
+  std::vector<std::int64_t> hard_counts;
+  for (const double beta : {4.0, 1.0, 0.25}) {
+    RcapPruner pruner(classes_of(std::vector<int>(1000, 0), 1), {.pruning_rate = 0.9},
+                      {.beta = beta});
+    Ids ids(1000);
+    std::iota(ids.begin(), ids.end(), 0);
+    Losses losses;
+    for (const SampleId id : ids) losses.push_back(id < 500 ? 1.0F : 2.0F);
+    pruner.observe(ids, losses);
+    const Ids drawn = pruner.select(0).ids;
+    hard_counts.push_back(std::ranges::count_if(drawn, [](SampleId id) { return id >= 500; }));
+  }
+  EXPECT_LT(hard_counts.at(0), hard_counts.at(1));
+  EXPECT_LT(hard_counts.at(1), hard_counts.at(2));
+}
+
+TEST(RcapPruner, SelectsAsPinned) {
+  // From tools/golden_values.py, which knows only the formulas. The numbers follow from the
+  // algorithm alone and change only if it does.
+  RcapPruner pruner(classes_of_sizes({20, 10}), {.pruning_rate = 0.8, .seed = 27}, {.beta = 0.5});
+  Ids ids(30);
+  std::iota(ids.begin(), ids.end(), 0);
+  Losses losses;
+  for (const SampleId id : ids) losses.push_back(0.1F * static_cast<float>(id % 7));
+  pruner.observe(ids, losses);
+  EXPECT_THAT(pruner.select(0).ids, ElementsAre(4, 8, 10, 12, 24, 27));
+  EXPECT_THAT(pruner.select(1).ids, ElementsAre(2, 6, 11, 12, 20, 28));
+}
+
+}  // namespace
+}  // namespace rcap
