@@ -1,0 +1,400 @@
+#include "cli/cmd_bench.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <numeric>
+#include <string_view>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command_line.hpp"
+#include "cli/machine.hpp"
+#include "cli/synthetic_data.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/pruners/rcap_pruner.hpp"
+#include "rcap/core/random_stream.hpp"
+#include "rcap/core/training_order.hpp"
+#include "rcap/core/weighted_draw.hpp"
+
+namespace rcap::cli {
+namespace {
+
+constexpr const char* Summary =
+    "Times the rcap method on synthetic data: one warm-up epoch, then --repeat timed ones.";
+constexpr const char* Footer =
+    R"(select   one selection, per sample of the data set
+observe  the losses of an epoch in batches, per observed sample
+floor    one pass that only makes the keys of the draw, per sample of the data set
+order    shuffling the selection for training, per selected sample
+peak     memory of the pruner at its highest: labels, losses, state, selection; per sample
+
+Example: rcap bench select --n 1281167 --classes 1000 --pruning-rate 0.9 --repeat 7 --json)";
+
+/// Above this many samples the order would need more memory than all the rest.
+constexpr std::int64_t MostOrderedSamples = 50'000'000;
+/// Losses are made this many at a time: small beside every data set worth measuring.
+constexpr std::size_t ChunkSamples = 1 << 16;
+
+struct BenchArguments {
+  std::int64_t sample_count = 1281167;
+  ClassId class_count = 1000;
+  ClassProfile profile = ClassProfile::Balanced;
+  LabelOrder label_order = LabelOrder::Shuffled;
+  CommonOptions common;
+  double beta = 1.0;
+  std::int64_t repeat = 7;
+  std::int64_t batch_size = 256;
+  bool no_order = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+void check_at_least_one(std::string_view option, std::int64_t value) {
+  if (value < 1) throw InvalidArgument(fmt::format("{} {} is not at least 1", option, value));
+}
+
+bool parse_arguments(std::span<const std::string> words, BenchArguments& arguments) {
+  CommandLine line("bench select", Summary, Footer);
+  line.group("Data");
+  line.number("--n", arguments.sample_count, "N", "samples");
+  line.number("--classes", arguments.class_count, "C", "classes");
+  line.choice("--profile", arguments.profile,
+              {{"balanced", ClassProfile::Balanced}, {"long-tailed", ClassProfile::LongTailed}},
+              "class sizes: equal, or falling exponentially by 100");
+  line.choice("--label-order", arguments.label_order,
+              {{"shuffled", LabelOrder::Shuffled}, {"sorted", LabelOrder::Sorted}},
+              "how samples of different classes lie");
+  line.number("--seed", arguments.common.seed, "S", "of data and selection");
+  line.group("Selection");
+  line.number("--pruning-rate", arguments.common.pruning_rate, "R", "fraction removed, 0 <= R < 1");
+  line.number("--beta", arguments.beta, "B", "temperature of the draw");
+  line.number("--batch", arguments.batch_size, "B", "samples an observe call");
+  line.group("Run");
+  line.number("--repeat", arguments.repeat, "K", "timed epochs");
+  line.threads(arguments.common.threads);
+  line.flag(
+      "--no-order", arguments.no_order,
+      fmt::format("observe in ascending order; always so above {} samples", MostOrderedSamples));
+  line.flag("--json", arguments.json, "print one JSON object");
+  line.flag("--quiet", arguments.quiet, "no progress");
+  line.config();
+  if (!line.parse(words)) return false;
+  check_at_least_one("--repeat", arguments.repeat);
+  check_at_least_one("--batch", arguments.batch_size);
+  arguments.no_order = arguments.no_order || arguments.sample_count > MostOrderedSamples;
+  return true;
+}
+
+/// One line on a terminal that replaces itself.
+class Progress {
+ public:
+  explicit Progress(bool quiet) : shown_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+  ~Progress() {
+    if (shown_) fmt::print(stderr, "\r\x1b[K");
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(std::string_view what) const {
+    if (shown_) fmt::print(stderr, "\r\x1b[K{}", what);
+  }
+
+ private:
+  bool shown_;
+};
+
+/// The largest growth of the process over a baseline, in the phases that are measured.
+class PeakMemory {
+ public:
+  PeakMemory() : can_reset_(reset_peak_memory()), baseline_(peak_memory_bytes()) {}
+
+  /// False: the peak covers the making of the data too.
+  [[nodiscard]] bool can_reset() const noexcept { return can_reset_; }
+  [[nodiscard]] std::int64_t bytes() const noexcept { return peak_; }
+
+  /// Runs `f`; of what is resident then, `foreign_bytes()` do not count.
+  template <class F, class ForeignBytes>
+  auto measure(F&& f, ForeignBytes&& foreign_bytes) {
+    reset_peak_memory();
+    auto result = std::forward<F>(f)();
+    peak_ = std::max(peak_, peak_memory_bytes() - baseline_ - foreign_bytes());
+    return result;
+  }
+
+ private:
+  bool can_reset_;
+  std::int64_t baseline_;
+  std::int64_t peak_ = 0;
+};
+
+template <class F>
+double nanoseconds_of(F&& f) {
+  const auto start = std::chrono::steady_clock::now();
+  std::forward<F>(f)();
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Nanoseconds per sample, one number a repeat.
+struct Timings {
+  std::vector<double> select, observe, floor, order;
+};
+
+struct Spread {
+  double median, lowest, highest;
+};
+
+Spread spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  const double median =
+      values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return {median, values.front(), values.back()};
+}
+
+/// The data set, the pruner and the numbers of one benchmark.
+class SelectBench {
+ public:
+  explicit SelectBench(const BenchArguments& arguments)
+      : arguments_(arguments), progress_(arguments.quiet) {}
+
+  void run() {
+    setup_seconds_ = nanoseconds_of([this] { make_data(); }) * 1e-9;
+    for (std::int64_t epoch = 0; epoch <= arguments_.repeat; ++epoch) {
+      progress_.show(epoch == 0 ? "warming up"
+                                : fmt::format("epoch {} of {}", epoch, arguments_.repeat));
+      run_epoch(epoch);
+    }
+    // The first epoch warmed up.
+    for (auto* times : {&timings_.select, &timings_.observe, &timings_.floor, &timings_.order}) {
+      if (!times->empty()) times->erase(times->begin());
+    }
+  }
+
+  [[nodiscard]] const Timings& timings() const noexcept { return timings_; }
+  [[nodiscard]] const PeakMemory& peak() const noexcept { return peak_; }
+  [[nodiscard]] std::int64_t keep_count() const noexcept { return pruner_->keep_count(); }
+  [[nodiscard]] double setup_seconds() const noexcept { return setup_seconds_; }
+
+ private:
+  void make_data() {
+    progress_.show("making labels");
+    const auto class_sizes =
+        make_class_sizes(arguments_.sample_count, arguments_.class_count, arguments_.profile);
+    classes_ = make_classes(class_sizes, arguments_.label_order, arguments_.common.seed);
+    RcapOptions options;
+    options.beta = arguments_.beta;
+    pruner_ = std::make_unique<RcapPruner>(classes_, arguments_.common, options);
+    losses_ = std::make_unique<SyntheticLosses>(classes_, arguments_.common.seed);
+    observe_initial_losses();
+    return_free_memory();
+  }
+
+  void observe_initial_losses() {
+    std::vector<SampleId> ids;
+    std::vector<float> losses;
+    for (std::int64_t first = 0; first < arguments_.sample_count;) {
+      progress_.show(fmt::format("making losses: {} of {}", first, arguments_.sample_count));
+      const auto left = static_cast<std::size_t>(arguments_.sample_count - first);
+      ids.resize(std::min(ChunkSamples, left));
+      std::iota(ids.begin(), ids.end(), first);
+      losses_->fill(ids, -1, losses);
+      pruner_->observe(ids, losses);
+      first += static_cast<std::int64_t>(ids.size());
+    }
+  }
+
+  void run_epoch(std::int64_t epoch) {
+    const auto per_sample = [this](double time) {
+      return time / static_cast<double>(arguments_.sample_count);
+    };
+    timings_.floor.push_back(per_sample(time_floor(epoch)));
+    const Selection* selection = nullptr;
+    timings_.select.push_back(per_sample(measure_peak(
+        [&] { return nanoseconds_of([&] { selection = &pruner_->select(epoch); }); })));
+    const auto selected = static_cast<double>(selection->ids.size());
+    if (!arguments_.no_order) {
+      timings_.order.push_back(time_order(*selection) / selected);
+      selection = &ordered_;
+    }
+    timings_.observe.push_back(measure_peak([&] { return time_observe(selection->ids, epoch); }) /
+                               selected);
+  }
+
+  /// The arrays of the benchmark itself are not the pruner's.
+  template <class F>
+  double measure_peak(F&& f) {
+    return peak_.measure(std::forward<F>(f), [this] {
+      return static_cast<std::int64_t>(ordered_.ids.capacity() * sizeof(SampleId) +
+                                       batch_losses_.capacity() * sizeof(float));
+    });
+  }
+
+  double time_order(const Selection& selection) {
+    return nanoseconds_of(
+        [&] { put_in_training_order(selection, arguments_.common.seed, ordered_); });
+  }
+
+  /// Every thread makes the keys of its own part of the samples.
+  double time_floor(std::int64_t epoch) {
+    const LossWeights weights{pruner_->memory().losses(), arguments_.beta};
+    const RandomStream stream(arguments_.common.seed, Purpose::Selection, epoch);
+    const std::int64_t parts = arguments_.common.threads;
+    std::vector<double> sums(static_cast<std::size_t>(parts));
+    const auto sum_part = [&](std::int64_t part) {
+      const SampleId first = arguments_.sample_count / parts * part;
+      const SampleId last = part + 1 == parts ? arguments_.sample_count
+                                              : arguments_.sample_count / parts * (part + 1);
+      sums[static_cast<std::size_t>(part)] = sum_of_keys(*classes_, weights, stream, first, last);
+    };
+    const double time = nanoseconds_of([&] {
+      std::vector<std::jthread> others;
+      for (std::int64_t part = 1; part < parts; ++part) others.emplace_back(sum_part, part);
+      sum_part(0);
+    });
+    key_sum_ += std::accumulate(sums.begin(), sums.end(), 0.0);
+    return time;
+  }
+
+  /// Losses are made a chunk at a time, outside of what is timed.
+  double time_observe(std::span<const SampleId> ids, std::int64_t epoch) {
+    double time = 0;
+    while (!ids.empty()) {
+      const auto chunk = ids.first(std::min(ChunkSamples, ids.size()));
+      ids = ids.subspan(chunk.size());
+      losses_->fill(chunk, epoch, batch_losses_);
+      time += nanoseconds_of([&] { observe_in_batches(chunk, batch_losses_); });
+    }
+    return time;
+  }
+
+  void observe_in_batches(std::span<const SampleId> ids, std::span<const float> losses) {
+    const auto batch_size = static_cast<std::size_t>(arguments_.batch_size);
+    for (std::size_t first = 0; first < ids.size(); first += batch_size) {
+      const std::size_t count = std::min(batch_size, ids.size() - first);
+      pruner_->observe(ids.subspan(first, count), losses.subspan(first, count));
+    }
+  }
+
+  const BenchArguments& arguments_;
+  Progress progress_;
+  PeakMemory peak_;
+  std::shared_ptr<const ClassIndex> classes_;
+  std::unique_ptr<RcapPruner> pruner_;
+  std::unique_ptr<SyntheticLosses> losses_;
+  Selection ordered_;
+  std::vector<float> batch_losses_;
+  Timings timings_;
+  double setup_seconds_ = 0;
+  double key_sum_ = 0;  ///< keeps the floor's work from being optimised away
+};
+
+std::string_view name_of(ClassProfile profile) {
+  return profile == ClassProfile::Balanced ? "balanced" : "long-tailed";
+}
+
+std::string_view name_of(LabelOrder order) {
+  return order == LabelOrder::Shuffled ? "shuffled" : "sorted";
+}
+
+double peak_per_sample(const BenchArguments& arguments, const SelectBench& bench) {
+  return static_cast<double>(bench.peak().bytes()) / static_cast<double>(arguments.sample_count);
+}
+
+void put_spread(nlohmann::ordered_json& json, const std::string& name,
+                const std::vector<double>& times) {
+  if (times.empty()) return;
+  const Spread spread = spread_of(times);
+  json[name] = spread.median;
+  json[name + "_min"] = spread.lowest;
+  json[name + "_max"] = spread.highest;
+}
+
+void print_json(const BenchArguments& arguments, const SelectBench& bench) {
+  nlohmann::ordered_json json;
+  put_spread(json, "select_ns_per_sample", bench.timings().select);
+  put_spread(json, "observe_ns_per_sample", bench.timings().observe);
+  put_spread(json, "floor_ns_per_sample", bench.timings().floor);
+  put_spread(json, "order_ns_per_selected", bench.timings().order);
+  json["peak_bytes_per_sample"] = peak_per_sample(arguments, bench);
+  json["peak_without_making_the_data"] = bench.peak().can_reset();
+  json["n"] = arguments.sample_count;
+  json["classes"] = arguments.class_count;
+  json["profile"] = name_of(arguments.profile);
+  json["label_order"] = name_of(arguments.label_order);
+  json["pruning_rate"] = arguments.common.pruning_rate;
+  json["keep_count"] = bench.keep_count();
+  json["beta"] = arguments.beta;
+  json["batch"] = arguments.batch_size;
+  json["observe_order"] = arguments.no_order ? "ascending" : "training";
+  json["repeat"] = arguments.repeat;
+  json["threads"] = arguments.common.threads;
+  json["seed"] = arguments.common.seed;
+  json["setup_seconds"] = bench.setup_seconds();
+  json["cpu"] = cpu_model();
+  json["compiler"] = compiler_version();
+  json["version"] = rcap_version();
+  fmt::print("{}\n", json.dump());
+}
+
+void print_row(std::string_view name, const std::vector<double>& times, double samples) {
+  if (times.empty()) return;
+  const Spread spread = spread_of(times);
+  fmt::print("{:<8} {:>10.3f} {:>10.3f} {:>10.3f} {:>14.3f}\n", name, spread.median, spread.lowest,
+             spread.highest, spread.median * samples * 1e-6);
+}
+
+void print_table(const BenchArguments& arguments, const SelectBench& bench) {
+  const auto samples = static_cast<double>(arguments.sample_count);
+  const auto selected = static_cast<double>(bench.keep_count());
+  fmt::print("{} samples, {} {} classes ({}), pruning rate {}: {} kept; beta {}\n",
+             arguments.sample_count, arguments.class_count, name_of(arguments.profile),
+             name_of(arguments.label_order), arguments.common.pruning_rate, bench.keep_count(),
+             arguments.beta);
+  fmt::print("{}, {} thread(s), {}, rcap {}, {} repeats\n\n", cpu_model(), arguments.common.threads,
+             compiler_version(), rcap_version(), arguments.repeat);
+  fmt::print("{:<8} {:>10} {:>10} {:>10} {:>14}\n", "ns each", "median", "min", "max",
+             "ms an epoch");
+  print_row("select", bench.timings().select, samples);
+  print_row("floor", bench.timings().floor, samples);
+  print_row("observe", bench.timings().observe, selected);
+  print_row("order", bench.timings().order, selected);
+  fmt::print("\npeak     {:.2f} bytes a sample{}\n", peak_per_sample(arguments, bench),
+             bench.peak().can_reset() ? "" : ", with the making of the data");
+  fmt::print("observed in {} order, in batches of {}\n",
+             arguments.no_order ? "ascending" : "training", arguments.batch_size);
+}
+
+void run_bench_select(std::span<const std::string> words) {
+  BenchArguments arguments;
+  if (!parse_arguments(words, arguments)) return;
+  SelectBench bench(arguments);
+  bench.run();
+  if (arguments.json) {
+    print_json(arguments, bench);
+  } else {
+    print_table(arguments, bench);
+  }
+}
+
+}  // namespace
+
+void run_bench(std::span<const std::string> words) {
+  const std::string what = words.empty() ? "" : words.front();
+  if (what == "select") return run_bench_select(words.subspan(1));
+  if (what == "--help" || what == "-h") {
+    fmt::print("Usage: rcap bench select [OPTIONS]; see rcap bench select --help\n");
+    return;
+  }
+  throw InvalidArgument(fmt::format("bench \"{}\": there is only: rcap bench select", what));
+}
+
+}  // namespace rcap::cli

@@ -1,0 +1,500 @@
+#include "cli/cmd_select.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command_line.hpp"
+#include "cli/machine.hpp"
+#include "cli/npy.hpp"
+#include "cli/staged_file.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/make_pruner.hpp"
+#include "rcap/core/training_order.hpp"
+
+namespace rcap::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t MostClassesListed = 10000;
+constexpr std::int64_t ObserveChunk = 1 << 20;
+
+constexpr const char* Summary =
+    "Selects the samples of one epoch, for any framework: arrays in, ids out (.npy).";
+constexpr const char* Footer =
+    R"(The first call takes the loss of every sample before training and starts the state;
+each further call takes the losses of the epoch just trained and selects the next:
+
+  rcap select --labels labels.npy --losses initial.npy --state s.rcap --out ids.npy
+  rcap select --labels labels.npy --losses losses.npy --ids ids.npy --state s.rcap --out ids.npy
+
+Here losses.npy holds one loss per id of ids.npy, in the same order. Give the same
+method and options in every call.)";
+
+enum class OutputOrder { Training, Ascending };
+
+struct SelectArguments {
+  std::string method = "rcap";
+  fs::path labels, losses, ids, scores, recalls;  // in
+  fs::path out, weights;                          // out
+  fs::path state;                                 // both
+  std::optional<ClassId> class_count;
+  std::optional<std::int64_t> epoch;
+  OutputOrder order = OutputOrder::Training;
+  PrunerOptions pruner;
+  std::optional<std::int64_t> infobatch_epochs;
+  std::optional<double> learning_rate, confidence, epsilon;
+  std::optional<std::int64_t> period;
+  bool quiet = false;
+  bool json = false;
+};
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const MethodInfo& method : methods()) names.emplace_back(method.name);
+  return names;
+}
+
+void add_data_options(CommandLine& line, SelectArguments& arguments) {
+  line.group("Data (.npy, one dimension)");
+  line.path("--labels", arguments.labels, "FILE", "class of every sample, integers; required");
+  line.number("--classes", arguments.class_count, "C", "number of classes, else largest label + 1");
+  line.path("--losses", arguments.losses, "FILE",
+            "losses: first call, of all samples; then of the epoch just trained");
+  line.path("--ids", arguments.ids, "FILE",
+            "whose losses they are; without it losses has one per sample of the data");
+  line.path("--scores", arguments.scores, "FILE", "a score per sample, for ccs and tdds");
+  line.path("--recalls", arguments.recalls, "FILE", "a recall per class, for metriq");
+}
+
+void add_run_options(CommandLine& line, SelectArguments& arguments) {
+  CommonOptions& common = arguments.pruner.common;
+  line.group("Run");
+  line.text("--method", arguments.method, "NAME",
+            fmt::format("{}", fmt::join(method_names(), " ")));
+  line.number("--pruning-rate", common.pruning_rate, "R", "fraction removed, 0 <= R < 1");
+  line.number("--epoch", arguments.epoch, "T", "epoch to select, else the one after the state's");
+  line.number("--seed", common.seed, "S", "of all random numbers");
+  line.path("--state", arguments.state, "FILE",
+            "what the pruner remembers; made if it is not there, then updated");
+  line.threads(common.threads);
+  line.config();
+}
+
+void add_output_options(CommandLine& line, SelectArguments& arguments) {
+  line.group("Output");
+  line.path("--out", arguments.out, "FILE", "ids of the selected samples, int64 (.npy); required");
+  line.path("--weights", arguments.weights, "FILE",
+            "factor of each selected sample's loss, float32 (.npy)");
+  line.choice("--order", arguments.order,
+              {{"training", OutputOrder::Training}, {"ascending", OutputOrder::Ascending}},
+              "order of the ids: shuffled for training, or sorted");
+  line.flag("--json", arguments.json, "print the result as one JSON object");
+  line.flag("--quiet", arguments.quiet, "print no summary");
+}
+
+void add_rcap_options(CommandLine& line, RcapOptions& options) {
+  line.group("Method rcap");
+  line.number("--beta", options.beta, "B", "temperature of the draw inside a class, 1e-3 .. 1e3");
+  line.choice(
+      "--class-share", options.class_share,
+      {{"paper", ClassShare::Paper}, {"mass", ClassShare::Mass}, {"group", ClassShare::Group}},
+      "split over the classes: the printed formula, the authors' code, classes equal");
+  line.choice("--initial-loss", options.initial_loss,
+              {{"forward", InitialLoss::Forward}, {"log-c", InitialLoss::LogC}},
+              "losses before training: observed (--losses), or ln(classes) for all");
+  line.choice("--clip", options.clip,
+              {{"class-max", LossClip::ClassMax}, {"log-c", LossClip::LogC}},
+              "losses are cut at the class's largest initial one, or at ln(classes)");
+  line.number("--min-per-class", options.min_per_class, "K",
+              "kept of each class while the budget allows");
+}
+
+void add_other_method_options(CommandLine& line, SelectArguments& arguments) {
+  PrunerOptions& pruner = arguments.pruner;
+  line.group("Method infobatch");
+  line.number("--prune-probability", pruner.infobatch.prune_probability, "P",
+              "part of the samples below the mean loss that is left out");
+  line.number("--annealing", pruner.infobatch.annealing, "D", "part of the run that prunes");
+  line.number("--epochs", arguments.infobatch_epochs, "E", "epochs of the whole run; required");
+  line.number("--batch-size", pruner.infobatch.batch_size, "B",
+              "of the run: makes it meet --pruning-rate over the whole run");
+  line.group("Methods ucb and epsilon-greedy");
+  line.number("--learning-rate", arguments.learning_rate, "A", "weight of the newest loss [0.8]");
+  line.number("--confidence", arguments.confidence, "K", "weight of the variance in ucb [1]");
+  line.number("--epsilon", arguments.epsilon, "E", "random part of epsilon-greedy [0.1]");
+  line.number("--period", arguments.period, "T", "epochs between selections [10]");
+  line.group("Other methods");
+  line.flag("--stratified", pruner.rs2_stratified, "rs2-replace: every class keeps its part");
+  line.number("--hard-cutoff", pruner.ccs.hard_cutoff, "H",
+              "ccs: part with the lowest scores dropped first");
+  line.number("--strata", pruner.ccs.strata, "N", "ccs: bins of the score");
+  line.choice("--quota", pruner.metriq.quota,
+              {{"density", MetriqQuota::Density}, {"size", MetriqQuota::Size}},
+              "metriq: class error times class size, or class error alone");
+}
+
+/// Puts options that two methods share into both.
+void apply_shared_options(SelectArguments& arguments) {
+  if (arguments.infobatch_epochs) arguments.pruner.infobatch.epochs = *arguments.infobatch_epochs;
+  for (BanditOptions* bandit : {&arguments.pruner.ucb, &arguments.pruner.epsilon_greedy}) {
+    bandit->learning_rate = arguments.learning_rate.value_or(bandit->learning_rate);
+    bandit->confidence = arguments.confidence.value_or(bandit->confidence);
+    bandit->epsilon = arguments.epsilon.value_or(bandit->epsilon);
+    bandit->period = arguments.period.value_or(bandit->period);
+  }
+}
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  return !a.empty() && !b.empty() &&
+         fs::weakly_canonical(fs::absolute(a), ignored) ==
+             fs::weakly_canonical(fs::absolute(b), ignored);
+}
+
+/// No output may lie on another output or on an input. --ids may be --out: the ids of
+/// the last epoch make room for those of the next.
+void check_paths_differ(const SelectArguments& arguments) {
+  using Named = std::pair<std::string_view, const fs::path*>;
+  const Named outputs[] = {
+      {"--out", &arguments.out}, {"--weights", &arguments.weights}, {"--state", &arguments.state}};
+  const Named inputs[] = {{"--labels", &arguments.labels},
+                          {"--losses", &arguments.losses},
+                          {"--ids", &arguments.ids},
+                          {"--scores", &arguments.scores},
+                          {"--recalls", &arguments.recalls}};
+  std::vector<Named> others(std::begin(inputs), std::end(inputs));
+  for (const Named& output : outputs) {
+    for (const Named& other : others) {
+      const bool may_meet = output.first == "--out" && other.first == "--ids";
+      if (may_meet || !same_file(*output.second, *other.second)) continue;
+      throw InvalidArgument(fmt::format("{} and {} are the same file, {}; give each its own",
+                                        output.first, other.first, output.second->string()));
+    }
+    others.push_back(output);
+  }
+}
+
+/// The method exists and has what it cannot do without.
+void check_method(const SelectArguments& arguments) {
+  const std::vector<std::string> names = method_names();
+  const MethodInfo* method = find_method(arguments.method);
+  if (method == nullptr) {
+    throw InvalidArgument(fmt::format("--method \"{}\" is none of {}{}", arguments.method,
+                                      fmt::join(names, ", "),
+                                      did_you_mean(arguments.method, names)));
+  }
+  const auto ask_for = [&](std::string_view option, std::string_view meaning) {
+    throw InvalidArgument(
+        fmt::format("{} is missing: {} needs {}", option, arguments.method, meaning));
+  };
+  if (method->needs_scores && arguments.scores.empty()) {
+    ask_for("--scores FILE", "a score of every sample from a full training run");
+  }
+  if (method->needs_recalls && arguments.recalls.empty()) {
+    ask_for("--recalls FILE", "the recall of every class on held-out data");
+  }
+  if (arguments.method == "infobatch" && !arguments.infobatch_epochs) {
+    ask_for("--epochs E", "the number of epochs of the whole run");
+  }
+}
+
+/// Everything that can be told before an array is read.
+void check_arguments(const CommandLine& line, const SelectArguments& arguments) {
+  line.require("--labels", arguments.labels);
+  line.require("--out", arguments.out);
+  check_method(arguments);
+  if (!arguments.ids.empty() && arguments.losses.empty()) {
+    throw InvalidArgument(fmt::format("--ids {} without --losses; ids tell whose losses are given",
+                                      arguments.ids.string()));
+  }
+  check_paths_differ(arguments);
+  for (const fs::path& output : {arguments.out, arguments.weights, arguments.state}) {
+    if (!output.empty()) check_can_write(output);
+  }
+}
+
+bool parse_arguments(std::span<const std::string> words, SelectArguments& arguments) {
+  arguments.pruner.common.threads = available_threads();
+  CommandLine line("select", Summary, Footer);
+  add_data_options(line, arguments);
+  add_run_options(line, arguments);
+  add_output_options(line, arguments);
+  add_rcap_options(line, arguments.pruner.rcap);
+  add_other_method_options(line, arguments);
+  if (!line.parse(words)) return false;
+  apply_shared_options(arguments);
+  check_arguments(line, arguments);
+  return true;
+}
+
+std::shared_ptr<const ClassIndex> read_classes(const SelectArguments& arguments) {
+  const IntegerArray labels = read_integers(arguments.labels, "labels");
+  return std::visit(
+      [&]<class Label>(const std::vector<Label>& values) {
+        return std::make_shared<const ClassIndex>(std::span<const Label>(values),
+                                                  arguments.class_count);
+      },
+      labels);
+}
+
+std::size_t count_of(const RealArray& array) {
+  return std::visit([](const auto& values) { return values.size(); }, array);
+}
+
+void check_count(const fs::path& path, std::string_view what, std::size_t count,
+                 std::int64_t wanted, std::string_view rule) {
+  if (static_cast<std::int64_t>(count) == wanted) return;
+  throw InvalidArgument(
+      fmt::format("{}: holds {} {}, {} are needed: {}", path.string(), count, what, wanted, rule));
+}
+
+template <class Real>
+std::vector<Real> read_as(const fs::path& path, std::string_view what, std::int64_t wanted,
+                          std::string_view rule) {
+  const RealArray array = read_reals(path, what);
+  check_count(path, what, count_of(array), wanted, rule);
+  return std::visit(
+      [](const auto& values) {
+        std::vector<Real> converted(values.size());
+        std::transform(values.begin(), values.end(), converted.begin(),
+                       [](auto value) { return static_cast<Real>(value); });
+        return converted;
+      },
+      array);
+}
+
+std::unique_ptr<Pruner> make_new_pruner(SelectArguments& arguments,
+                                        const std::shared_ptr<const ClassIndex>& classes) {
+  if (!arguments.scores.empty()) {
+    arguments.pruner.scores =
+        read_as<float>(arguments.scores, "scores", classes->sample_count(), "one per sample");
+  }
+  if (!arguments.recalls.empty()) {
+    arguments.pruner.recalls =
+        read_as<double>(arguments.recalls, "recalls", classes->class_count(), "one per class");
+  }
+  return make_pruner(arguments.method, classes, arguments.pruner);
+}
+
+/// Observes the losses of the samples `id_at(0)` .. `id_at(count - 1)`, where loss i is
+/// that of sample i. In chunks: a list of all ids would take more memory than the pruner.
+template <class Real, class IdAt>
+void observe_by_position(Pruner& pruner, const std::vector<Real>& losses, std::int64_t count,
+                         IdAt id_at) {
+  std::vector<SampleId> chunk_ids;
+  std::vector<Real> chunk_losses;
+  for (std::int64_t first = 0; first < count; first += ObserveChunk) {
+    chunk_ids.clear();
+    chunk_losses.clear();
+    for (std::int64_t k = first; k < std::min(count, first + ObserveChunk); ++k) {
+      chunk_ids.push_back(id_at(k));
+      chunk_losses.push_back(losses[static_cast<std::size_t>(id_at(k))]);
+    }
+    pruner.observe(chunk_ids, std::span<const Real>(chunk_losses));
+  }
+}
+
+/// Losses without ids: one per sample of the data set, of which those of the current
+/// selection count (before the first epoch: all).
+void observe_whole_array(Pruner& pruner, const SelectArguments& arguments,
+                         const RealArray& losses) {
+  const std::int64_t sample_count = pruner.classes().sample_count();
+  check_count(arguments.losses, "losses", count_of(losses), sample_count,
+              "one per sample; or name the samples with --ids");
+  std::span<const SampleId> selected;
+  if (pruner.epoch() >= 0) selected = pruner.select(pruner.epoch()).ids;
+  std::visit(
+      [&](const auto& values) {
+        if (pruner.epoch() < 0) {
+          observe_by_position(pruner, values, sample_count, [](std::int64_t k) { return k; });
+        } else {
+          observe_by_position(
+              pruner, values, static_cast<std::int64_t>(selected.size()),
+              [&](std::int64_t k) { return selected[static_cast<std::size_t>(k)]; });
+        }
+      },
+      losses);
+}
+
+void observe_losses(Pruner& pruner, const SelectArguments& arguments) {
+  const RealArray losses = read_reals(arguments.losses, "losses");
+  if (arguments.ids.empty()) return observe_whole_array(pruner, arguments, losses);
+  const std::vector<SampleId> ids = read_ids(arguments.ids);
+  if (ids.size() != count_of(losses)) {
+    throw InvalidArgument(fmt::format("{} holds {} ids, {} {} losses; each loss needs its id",
+                                      arguments.ids.string(), ids.size(), arguments.losses.string(),
+                                      count_of(losses)));
+  }
+  std::visit(
+      [&]<class Real>(const std::vector<Real>& values) {
+        pruner.observe(ids, std::span<const Real>(values));
+      },
+      losses);
+}
+
+/// The first call of a method that starts from losses must bring them all.
+void check_initial_losses(const Pruner& pruner, const SelectArguments& arguments) {
+  if (pruner.epoch() >= 0 || !pruner.needs_initial_losses() || pruner.pending_count() == 0) return;
+  const std::int64_t sample_count = pruner.classes().sample_count();
+  if (arguments.losses.empty()) {
+    throw InvalidArgument(fmt::format(
+        "--losses is missing: the first call of {} needs the loss of all {} samples before "
+        "training; add --losses FILE, or start without them: --initial-loss log-c",
+        arguments.method, sample_count));
+  }
+  throw InvalidArgument(
+      fmt::format("{}: holds the losses of {} samples; the first call of {} needs those of all {}",
+                  arguments.losses.string(), sample_count - pruner.pending_count(),
+                  arguments.method, sample_count));
+}
+
+/// The epoch to select, from the state's epoch and --epoch.
+std::int64_t epoch_to_select(const Pruner& pruner, const SelectArguments& arguments) {
+  const std::int64_t last = pruner.epoch();
+  const std::int64_t epoch = arguments.epoch.value_or(last + 1);
+  if (last < 0) return epoch;
+  if (epoch < last) {
+    throw InvalidArgument(fmt::format(
+        "--epoch {} is past: {} stands at epoch {}; give {} to repeat that selection or more to "
+        "go on",
+        epoch, arguments.state.string(), last, last));
+  }
+  if (epoch == last && !arguments.losses.empty()) {
+    throw InvalidArgument(fmt::format(
+        "--epoch {} with --losses: {} has selected epoch {} already; the losses of epoch {} go "
+        "with --epoch {}; leave --losses out to repeat the selection",
+        epoch, arguments.state.string(), last, last, last + 1));
+  }
+  return epoch;
+}
+
+/// What a call did, for the report.
+struct SelectResult {
+  const Selection& selection;  ///< ascending; belongs to the pruner
+  std::vector<std::int64_t> class_counts;
+  std::int64_t unobserved_count;  ///< of the epoch before
+  bool state_changed;
+};
+
+std::vector<std::int64_t> count_classes(const ClassIndex& classes, std::span<const SampleId> ids) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(classes.class_count()));
+  classes.visit([&](auto labels) {
+    for (const SampleId id : ids) ++counts[labels[static_cast<std::size_t>(id)]];
+  });
+  return counts;
+}
+
+SelectResult advance(Pruner& pruner, const SelectArguments& arguments) {
+  if (!arguments.state.empty() && fs::exists(arguments.state)) pruner.load(arguments.state);
+  const std::int64_t last_epoch = pruner.epoch();
+  const std::int64_t epoch = epoch_to_select(pruner, arguments);
+  if (!arguments.losses.empty()) observe_losses(pruner, arguments);
+  check_initial_losses(pruner, arguments);
+  const bool goes_on = epoch > last_epoch;
+  const std::int64_t unobserved_count = goes_on && last_epoch >= 0 ? pruner.pending_count() : 0;
+  const Selection& selection = pruner.select(epoch);
+  return {selection, count_classes(pruner.classes(), selection.ids), unobserved_count, goes_on};
+}
+
+/// Writes everything under temporary names first, so that a full disk changes nothing.
+void write_outputs(const SelectArguments& arguments, const Selection& selection,
+                   const Pruner* changed_pruner) {
+  StagedFile ids(arguments.out);
+  write_npy(ids, std::span<const SampleId>(selection.ids));
+  std::optional<StagedFile> weights;
+  if (!arguments.weights.empty()) {
+    const std::vector<float> ones(selection.weights.empty() ? selection.ids.size() : 0, 1.0f);
+    write_npy(weights.emplace(arguments.weights),
+              std::span<const float>(selection.weights.empty() ? ones : selection.weights));
+  }
+  std::optional<StagedFile> state;
+  if (!arguments.state.empty() && changed_pruner != nullptr) {
+    changed_pruner->save(state.emplace(arguments.state).temporary_path());
+  }
+  ids.publish();
+  if (weights) weights->publish();
+  if (state) state->publish();
+}
+
+void print_json(const SelectArguments& arguments, const Pruner& pruner, const SelectResult& result,
+                double seconds) {
+  nlohmann::ordered_json json;
+  json["method"] = arguments.method;
+  json["epoch"] = result.selection.epoch;
+  json["seed"] = arguments.pruner.common.seed;
+  json["n"] = pruner.classes().sample_count();
+  json["classes"] = pruner.classes().class_count();
+  json["keep_count"] = pruner.keep_count();
+  json["selected"] = result.selection.ids.size();
+  if (result.class_counts.size() <= MostClassesListed) json["class_counts"] = result.class_counts;
+  json["seconds"] = seconds;
+  fmt::print("{}\n", json.dump());
+}
+
+/// "class fractions 0.08 (class 3) to 0.14 (class 6)", over the classes that have samples.
+std::string describe_fractions(const ClassIndex& classes, std::span<const std::int64_t> counts) {
+  std::vector<std::pair<double, std::size_t>> fractions;
+  for (std::size_t j = 0; j < counts.size(); ++j) {
+    const std::int64_t size = classes.class_sizes()[j];
+    if (size > 0)
+      fractions.emplace_back(static_cast<double>(counts[j]) / static_cast<double>(size), j);
+  }
+  const auto [lowest, highest] = std::minmax_element(fractions.begin(), fractions.end());
+  return fmt::format("class fractions {:.4g} (class {}) to {:.4g} (class {})", lowest->first,
+                     lowest->second, highest->first, highest->second);
+}
+
+void print_summary(const SelectArguments& arguments, const Pruner& pruner,
+                   const SelectResult& result) {
+  fmt::print("{}, epoch {}: selected {} of {} samples\n", arguments.method, result.selection.epoch,
+             result.selection.ids.size(), pruner.classes().sample_count());
+  fmt::print("{}\n", describe_fractions(pruner.classes(), result.class_counts));
+  const bool listens = !arguments.losses.empty() || pruner.needs_initial_losses();
+  if (listens && result.unobserved_count > 0) {
+    fmt::print("{} samples selected before were not observed and keep the losses they had\n",
+               result.unobserved_count);
+  }
+  fmt::print("ids in {}{}{}\n", arguments.out.string(),
+             arguments.weights.empty() ? "" : ", weights in " + arguments.weights.string(),
+             arguments.state.empty() ? "" : ", state in " + arguments.state.string());
+}
+
+}  // namespace
+
+void run_select(std::span<const std::string> words) {
+  SelectArguments arguments;
+  if (!parse_arguments(words, arguments)) return;
+  const auto start = std::chrono::steady_clock::now();
+  const std::unique_ptr<Pruner> pruner = make_new_pruner(arguments, read_classes(arguments));
+  const SelectResult result = advance(*pruner, arguments);
+  const Pruner* changed_pruner = result.state_changed ? pruner.get() : nullptr;
+  if (arguments.order == OutputOrder::Training) {
+    const std::uint64_t seed = arguments.pruner.common.seed;
+    write_outputs(arguments, in_training_order(result.selection, seed), changed_pruner);
+  } else {
+    write_outputs(arguments, result.selection, changed_pruner);
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  if (arguments.json) {
+    print_json(arguments, *pruner, result, seconds.count());
+  } else if (!arguments.quiet) {
+    print_summary(arguments, *pruner, result);
+  }
+}
+
+}  // namespace rcap::cli

@@ -1,0 +1,85 @@
+#include "cli/program.hpp"
+
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/cmd_bench.hpp"
+#include "cli/cmd_doctor.hpp"
+#include "cli/cmd_select.hpp"
+#include "cli/external_command.hpp"
+#include "cli/machine.hpp"
+#include "cli/nearest_name.hpp"
+#include "rcap/core/error.hpp"
+
+namespace rcap::cli {
+namespace {
+
+struct Command {
+  const char* name;
+  const char* summary;
+  void (*run)(std::span<const std::string>);
+};
+
+constexpr std::array Commands{
+    Command{"select", "select the samples of one epoch from arrays on disk", run_select},
+    Command{"bench", "time selection on this machine: rcap bench select", run_bench},
+    Command{"doctor", "show versions, processor, memory and data sets", run_doctor},
+};
+
+const Command* find_command(const std::string& name) {
+  for (const Command& command : Commands) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& command : Commands) names.emplace_back(command.name);
+  for (const std::string& name : external_commands()) names.push_back(name);
+  return names;
+}
+
+void print_help() {
+  fmt::print(
+      "rcap makes training cheaper: each epoch runs on a small, well-chosen part of the data,\n"
+      "and every class keeps its share of it.\n\n"
+      "Usage: rcap COMMAND [OPTIONS]\n\n"
+      "Commands:\n");
+  for (const Command& command : Commands) fmt::print("  {:<8} {}\n", command.name, command.summary);
+  for (const std::string& name : external_commands()) {
+    fmt::print("  {:<8} see rcap {} --help\n", name, name);
+  }
+  fmt::print(
+      "\nrcap COMMAND --help tells the options of a command, rcap --version the version.\n\n"
+      "Example: keep a tenth of the samples, the classes split by their losses\n"
+      "  rcap select --labels labels.npy --losses losses.npy --pruning-rate 0.9 --out ids.npy\n");
+}
+
+void run_command(const std::string& name, std::span<const std::string> words) {
+  if (const Command* command = find_command(name)) return command->run(words);
+  if (const auto executable = find_external_command(name)) run_external_command(*executable, words);
+  const std::vector<std::string> names = command_names();
+  throw InvalidArgument(fmt::format("there is no {} {}{}; the commands are {}; see rcap --help",
+                                    name.starts_with('-') ? "option" : "command", name,
+                                    did_you_mean(name, names), fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+void run_program(std::span<const std::string> words) {
+  if (words.empty()) {
+    throw InvalidArgument(fmt::format("a command is missing; the commands are {}; see rcap --help",
+                                      fmt::join(command_names(), ", ")));
+  }
+  const std::string& first = words.front();
+  if (first == "--version") return fmt::print("rcap {}\n", rcap_version());
+  if (first == "--help" || first == "-h") return print_help();
+  if (first != "help") return run_command(first, words.subspan(1));
+  if (words.size() == 1) return print_help();
+  run_command(words[1], std::vector<std::string>{"--help"});
+}
+
+}  // namespace rcap::cli

@@ -1,0 +1,468 @@
+"""The program rcap as a user meets it: arrays made by NumPy, exit codes, one-line errors."""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+import unittest
+
+import numpy as np
+
+PROGRAM = pathlib.Path(os.environ.get("RCAP_PROGRAM", "build/rcap")).resolve()
+INTEGER_TYPES = ["<i1", "<i2", "<i4", "<i8", "<u1", "<u2", "<u4", "<u8"]
+SAMPLE_COUNT = 300
+CLASS_COUNT = 5
+METHODS = "rcap rs2 rs2-replace infobatch ucb epsilon-greedy ccs metriq tdds random balanced full".split()
+
+
+class CliTest(unittest.TestCase):
+    """Every test has a fresh folder with labels, initial losses, scores and recalls."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="rcap_cli_")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        random = np.random.default_rng(0)
+        self.labels = random.integers(0, CLASS_COUNT, SAMPLE_COUNT)
+        self.initial = random.exponential(1.0, SAMPLE_COUNT).astype(np.float32)
+        self.put("labels.npy", self.labels)
+        self.put("initial.npy", self.initial)
+        self.put("scores.npy", random.normal(size=SAMPLE_COUNT).astype(np.float32))
+        self.put("recalls.npy", random.random(CLASS_COUNT))
+
+    def put(self, name, array):
+        np.save(self.folder / name, array)
+
+    def get(self, name):
+        return np.load(self.folder / name)
+
+    def run_rcap(self, *words, program=PROGRAM):
+        return subprocess.run([program, *map(str, words)], cwd=self.folder, capture_output=True, text=True,
+                              timeout=60, check=False)
+
+    def rcap(self, *words):
+        result = self.run_rcap(*words)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), words)
+        return result.stdout
+
+    def select(self, *words, out="ids.npy"):
+        """Selects from the folder's labels and gives back the ids."""
+        self.rcap("select", "--labels", "labels.npy", "--out", out, "--quiet", *words)
+        return self.get(out)
+
+    def contents(self):
+        return {path.name: path.read_bytes() for path in self.folder.iterdir()}
+
+    def assert_refused(self, *words, naming):
+        """Exit code 2, one line on stderr with everything in `naming`, nothing written."""
+        before = self.contents()
+        result = self.run_rcap(*words)
+        self.assertEqual(result.returncode, 2, f"{words}: {result.stdout}{result.stderr}")
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, r"\Arcap: [^\n]+\n\Z")
+        for text in [naming] if isinstance(naming, str) else naming:
+            self.assertIn(text, result.stderr)
+        self.assertEqual(self.contents(), before)
+        return result.stderr
+
+    def refuse_select(self, *words, naming):
+        given = {word.split("=")[0] for word in words if str(word).startswith("--")}
+        defaults = {"--labels": "labels.npy", "--losses": "initial.npy", "--out": "ids.npy"}
+        added = [word for pair in defaults.items() if pair[0] not in given for word in pair]
+        return self.assert_refused("select", *added, *words, naming=naming)
+
+
+class Program(CliTest):
+    def test_tells_its_version_and_help(self):
+        self.assertRegex(self.rcap("--version"), r"\Arcap \d+\.\d+\.\d+\n\Z")
+        for words in [["--help"], ["help"]]:
+            self.assertIn("select", self.rcap(*words))
+        for words in [["select", "--help"], ["help", "select"], ["bench", "select", "--help"], ["doctor", "-h"]]:
+            self.assertIn("Usage: rcap", self.rcap(*words))
+
+    def test_help_of_select_tells_every_option(self):
+        text = self.rcap("select", "--help")
+        for name in ("method labels classes pruning-rate beta class-share initial-loss clip min-per-class "
+                     "prune-probability annealing epochs batch-size learning-rate confidence epsilon period "
+                     "stratified hard-cutoff strata quota scores recalls state losses ids epoch seed threads "
+                     "out weights order quiet json config").split():
+            self.assertIn(f"--{name}", text)
+
+    def test_names_the_nearest_command_and_option(self):
+        self.assert_refused("slect", naming=["slect", "did you mean select?", "bench, doctor"])
+        self.assert_refused("--verison", naming="--verison")
+        self.assert_refused(naming="command is missing")
+        self.assert_refused("bench", "sleep", naming="sleep")
+        self.refuse_select("--pruning-rat", "0.5",
+                           naming=["--pruning-rat ", "did you mean --pruning-rate?", "rcap select --help"])
+        self.refuse_select("--method", "rcpa", naming=['"rcpa"', "did you mean rcap?"])
+
+    def test_hands_an_unknown_command_to_the_program_beside_it(self):
+        shutil.copy(PROGRAM, self.folder / "rcap")
+        hello = self.folder / "rcap-hello"
+        hello.write_text('#!/bin/sh\necho "hello $# $1"\nexit 7\n')
+        hello.chmod(hello.stat().st_mode | stat.S_IXUSR)
+        result = self.run_rcap("hello", "big world", "--json", program=self.folder / "rcap")
+        self.assertEqual((result.returncode, result.stdout), (7, "hello 2 big world\n"))
+        help_text = self.run_rcap("--help", program=self.folder / "rcap").stdout
+        self.assertIn("hello", help_text)
+
+    def test_never_runs_a_program_of_another_folder(self):
+        self.assert_refused("../rcap-x/../sh", naming="../rcap-x/../sh")
+
+    def test_does_not_load_libtorch(self):
+        libraries = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn("torch", libraries)
+
+    def test_reports_its_start_up_time(self):
+        times = []
+        for _ in range(11):
+            start = time.perf_counter()
+            self.rcap("--version")
+            times.append(time.perf_counter() - start)
+        print(f"start-up: median {1e3 * sorted(times)[5]:.1f} ms of 11 ({1e3 * min(times):.1f} .. "
+              f"{1e3 * max(times):.1f})")
+
+    def test_doctor_tells_about_the_machine(self):
+        self.assertIn("rcap", self.rcap("doctor"))
+        told = json.loads(self.rcap("doctor", "--json"))
+        self.assertGreaterEqual(told["threads"], 1)
+        self.assertGreater(told["memory_bytes"], 0)
+        self.assertEqual(set(told["cpu"]["features"]), {"avx2", "avx512f", "fma", "bf16"})
+        self.assertEqual(told["datasets"][0]["name"], "fashion-mnist")
+
+    def test_bench_select_prints_medians_and_their_spread(self):
+        for words in [[], ["--profile", "long-tailed", "--threads", 2, "--label-order", "sorted"], ["--no-order"]]:
+            told = json.loads(self.rcap("bench", "select", "--n", 20000, "--classes", 10, "--repeat", 3, "--json",
+                                        *words))
+            self.assertEqual((told["n"], told["classes"], told["keep_count"]), (20000, 10, 2000))
+            for name in ("select_ns_per_sample", "observe_ns_per_sample", "floor_ns_per_sample"):
+                self.assertLess(0, told[f"{name}_min"])
+                self.assertLessEqual(told[f"{name}_min"], told[name])
+                self.assertLessEqual(told[name], told[f"{name}_max"])
+            self.assertGreaterEqual(told["peak_bytes_per_sample"], 0)
+        self.assertIn("select", self.rcap("bench", "select", "--n", 2000, "--classes", 3, "--repeat", 1))
+        self.assert_refused("bench", "select", "--repeat", 0, naming="--repeat 0")
+        self.assert_refused("bench", "select", "--n", 3, "--classes", 4, naming=["--n 3", "--classes 4"])
+
+
+class Arrays(CliTest):
+    def test_labels_and_ids_of_every_integer_type_select_the_same(self):
+        self.put("all.npy", np.arange(SAMPLE_COUNT))
+        expected = self.select("--losses", "initial.npy")
+        for kind in INTEGER_TYPES:
+            self.put("labels.npy", self.labels.astype(kind))
+            count = min(SAMPLE_COUNT, 100 if kind[2] == "1" else SAMPLE_COUNT)
+            self.put("all.npy", np.arange(count).astype(kind))
+            words = ["--ids", "all.npy"] if count == SAMPLE_COUNT else []
+            np.testing.assert_array_equal(self.select("--losses", "initial.npy", *words), expected)
+
+    def test_losses_of_both_real_types_select_the_same(self):
+        expected = self.select("--losses", "initial.npy")
+        self.put("initial.npy", self.initial.astype("<f8"))
+        np.testing.assert_array_equal(self.select("--losses", "initial.npy"), expected)
+
+    def test_other_versions_of_the_format_are_read(self):
+        expected = self.select("--losses", "initial.npy")
+        for version in [(1, 0), (2, 0), (3, 0)]:
+            with open(self.folder / "labels.npy", "wb") as file:
+                np.lib.format.write_array(file, self.labels, version=version)
+            np.testing.assert_array_equal(self.select("--losses", "initial.npy"), expected)
+
+    def test_output_is_what_numpy_writes(self):
+        ids = self.select("--losses", "initial.npy", "--weights", "weights.npy")
+        weights = self.get("weights.npy")
+        self.assertEqual((ids.dtype, weights.dtype), (np.int64, np.float32))
+        np.testing.assert_array_equal(weights, np.ones(len(ids)))
+        written = (self.folder / "ids.npy").read_bytes()
+        self.put("ids.npy", ids)
+        self.assertEqual(written, (self.folder / "ids.npy").read_bytes())
+
+
+class Selecting(CliTest):
+    def method_options(self, method):
+        return {"rcap": ["--losses", "initial.npy"], "infobatch": ["--epochs", 10],
+                "ccs": ["--scores", "scores.npy"], "tdds": ["--scores", "scores.npy"],
+                "metriq": ["--recalls", "recalls.npy"]}.get(method, [])
+
+    def test_every_method_selects(self):
+        for method in METHODS:
+            with self.subTest(method=method):
+                words = ["--method", method, *self.method_options(method)]
+                told = json.loads(self.rcap("select", "--labels", "labels.npy", "--out", "ids.npy", "--json", *words))
+                ids = self.get("ids.npy")
+                self.assertEqual(len(set(ids)), len(ids))
+                whole = method in ("full", "infobatch", "ucb", "epsilon-greedy")  # epoch 0 of the last three
+                self.assertEqual(len(ids), SAMPLE_COUNT if whole else 30)
+                self.assertEqual(told["class_counts"],
+                                 np.bincount(self.labels[ids], minlength=CLASS_COUNT).tolist())
+                self.assertEqual((told["method"], told["epoch"], told["seed"], told["n"], told["classes"],
+                                  told["selected"]), (method, 0, 0, SAMPLE_COUNT, CLASS_COUNT, len(ids)))
+                self.assertGreaterEqual(told["seconds"], 0)
+
+    def test_every_method_goes_on_from_its_state(self):
+        for method in METHODS:
+            with self.subTest(method=method):
+                words = ["--method", method, "--state", f"{method}.rcap", "--seed", 3]
+                words += [word for word in self.method_options(method) if word not in ("--losses", "initial.npy")]
+                ids = self.select(*words, *(["--losses", "initial.npy"] if method == "rcap" else []))
+                for epoch in range(1, 5):
+                    self.put("losses.npy", np.linspace(0, 2, len(ids), dtype=np.float32) + 0.1 * epoch)
+                    told = json.loads(self.rcap("select", "--labels", "labels.npy", *words, "--losses", "losses.npy",
+                                                "--ids", "ids.npy", "--out", "ids.npy", "--json"))
+                    self.assertEqual(told["epoch"], epoch)
+                    ids = self.get("ids.npy")
+                    self.assertEqual(told["selected"], len(ids))
+
+    def test_a_call_with_ids_equals_a_call_with_the_whole_array(self):
+        start = ["--losses", "initial.npy", "--state", "s.rcap"]
+        first = self.select(*start)
+        shutil.copy(self.folder / "s.rcap", self.folder / "t.rcap")
+        whole = np.full(SAMPLE_COUNT, np.nan, dtype=np.float32)  # entries that were not trained do not count
+        whole[first] = np.linspace(0, 1, len(first))
+        self.put("whole.npy", whole)
+        self.put("part.npy", whole[first])
+        self.put("first.npy", first)
+        by_ids = self.select("--losses", "part.npy", "--ids", "first.npy", "--state", "s.rcap")
+        by_array = self.select("--losses", "whole.npy", "--state", "t.rcap")
+        np.testing.assert_array_equal(by_ids, by_array)
+        self.assertFalse(np.array_equal(by_ids, first))
+        self.assertEqual((self.folder / "s.rcap").read_bytes(), (self.folder / "t.rcap").read_bytes())
+
+    def test_an_epoch_repeats_without_losses(self):
+        first = self.select("--losses", "initial.npy", "--state", "s.rcap")
+        state = (self.folder / "s.rcap").read_bytes()
+        np.testing.assert_array_equal(self.select("--state", "s.rcap", "--epoch", 0), first)
+        self.assertEqual((self.folder / "s.rcap").read_bytes(), state)
+
+    def test_a_lost_state_write_is_mended_by_the_same_command(self):
+        first = self.select("--losses", "initial.npy", "--state", "s.rcap", out="first.npy")
+        self.put("losses.npy", np.linspace(0, 1, len(first)))
+        old_state = (self.folder / "s.rcap").read_bytes()
+        words = ["--losses", "losses.npy", "--ids", "first.npy", "--state", "s.rcap"]
+        second = self.select(*words)
+        new_state = (self.folder / "s.rcap").read_bytes()
+        (self.folder / "s.rcap").write_bytes(old_state)  # as after a crash between ids and state
+        np.testing.assert_array_equal(self.select(*words), second)
+        self.assertEqual((self.folder / "s.rcap").read_bytes(), new_state)
+
+    def test_epochs_may_be_left_out_but_not_gone_back_to(self):
+        self.select("--losses", "initial.npy", "--state", "s.rcap")
+        self.select("--state", "s.rcap", "--epoch", 5)
+        self.refuse_select("--state", "s.rcap", "--epoch", 4, naming=["--epoch 4", "epoch 5", "s.rcap"])
+        told = self.refuse_select("--state", "s.rcap", "--epoch", 5, naming=["--epoch 5", "--epoch 6"])
+        self.assertIn("leave --losses out", told)
+
+    def test_threads_do_not_change_the_ids(self):
+        selections = [self.select("--losses", "initial.npy", "--threads", threads) for threads in (1, 2, 7)]
+        np.testing.assert_array_equal(selections[0], selections[1])
+        np.testing.assert_array_equal(selections[0], selections[2])
+
+    def test_order_changes_the_order_alone(self):
+        training = self.select("--losses", "initial.npy")
+        ascending = self.select("--losses", "initial.npy", "--order", "ascending")
+        np.testing.assert_array_equal(np.sort(training), ascending)
+        self.assertFalse(np.array_equal(training, ascending))
+
+    def test_weights_lie_beside_their_ids(self):
+        words = ["--method", "infobatch", "--epochs", 10, "--state", "s.rcap", "--weights", "weights.npy"]
+        first = self.select(*words)
+        losses = np.where(np.arange(SAMPLE_COUNT) < 200, 0.5, 4.0)  # mean 1.67: 200 samples below, half are kept
+        self.put("losses.npy", losses[first])
+        self.put("first.npy", first)
+        second = self.select(*words, "--losses", "losses.npy", "--ids", "first.npy")
+        self.assertEqual(len(second), 200)
+        np.testing.assert_array_equal(self.get("weights.npy"), np.where(second < 200, 2.0, 1.0))
+
+    def test_log_c_starts_without_losses(self):
+        self.assertEqual(len(self.select("--initial-loss", "log-c", "--clip", "log-c", "--class-share", "mass")), 30)
+
+    def test_options_change_the_selection(self):
+        base = set(self.select("--losses", "initial.npy"))
+        for words in [["--seed", 1], ["--beta", 0.1], ["--epoch", 3]]:
+            self.assertNotEqual(set(self.select("--losses", "initial.npy", *words)), base, words)
+        self.assertEqual(len(self.select("--losses", "initial.npy", "--pruning-rate", 0.5)), 150)
+        self.assertEqual(len(self.select("--losses", "initial.npy", "--classes", 40)), 40)
+
+    def test_options_come_from_a_file_too(self):
+        expected = self.select("--losses", "initial.npy", "--pruning-rate", 0.8, "--seed", 4, "--class-share", "group")
+        (self.folder / "run.toml").write_text('# a run\nlosses = "initial.npy"\npruning-rate = 0.8\nseed = 3\n'
+                                              'class-share = "group"\n')
+        np.testing.assert_array_equal(self.select("--config", "run.toml", "--seed", 4), expected)
+        (self.folder / "bad.toml").write_text("prunning-rate = 0.8\n")
+        self.refuse_select("--config", "bad.toml", naming=["--prunning-rate", "did you mean --pruning-rate?"])
+        self.refuse_select("--config", "absent.toml", naming="absent.toml")
+
+    def test_summary_is_short_and_true(self):
+        text = self.rcap("select", "--labels", "labels.npy", "--losses", "initial.npy", "--out", "ids.npy")
+        self.assertIn("30 of 300", text)
+        self.assertIn("ids.npy", text)
+        self.assertIn("class fractions", text)
+
+
+class BadInput(CliTest):
+    def state_after_first_call(self):
+        return self.select("--losses", "initial.npy", "--state", "s.rcap", out="first.npy")
+
+    def refuse_losses(self, losses, ids, naming):
+        """Refused both as the losses of a further call and with the state unchanged."""
+        self.put("losses.npy", losses)
+        self.put("which.npy", ids)
+        self.refuse_select("--losses", "losses.npy", "--ids", "which.npy", "--state", "s.rcap", naming=naming)
+
+    def test_losses_that_are_no_losses(self):
+        first = self.state_after_first_call()
+        for value, name in [(np.nan, "nan"), (np.inf, "inf"), (-np.inf, "-inf"), (-0.25, "-0.25")]:
+            for kind in ("<f4", "<f8"):
+                losses = np.ones(len(first), dtype=kind)
+                losses[7] = value
+                self.refuse_losses(losses, first, naming=[name, str(first[7])])
+            initial = self.initial.copy()
+            initial[123] = value
+            self.put("broken.npy", initial)
+            self.refuse_select("--losses", "broken.npy", naming=[name, "123"])
+
+    def test_ids_that_are_no_ids(self):
+        first = self.state_after_first_call()
+        losses = np.ones(len(first))
+        for value in (SAMPLE_COUNT, -1, 2**62):
+            ids = first.copy()
+            ids[3] = value
+            self.refuse_losses(losses, ids, naming=str(value))
+        ids = first.copy()
+        ids[3] = ids[5]
+        self.refuse_losses(losses, ids, naming=str(ids[5]))
+        stranger = next(i for i in range(SAMPLE_COUNT) if i not in first)
+        ids[3] = stranger
+        self.refuse_losses(losses, ids, naming=str(stranger))
+        self.refuse_losses(losses, first.astype("<u8") + np.uint64(2**63), naming=str(int(first[0]) + 2**63))
+
+    def test_lengths_that_differ_are_told_with_both_numbers(self):
+        first = self.state_after_first_call()
+        self.refuse_losses(np.ones(29), first, naming=["29", "30", "losses.npy", "which.npy"])
+        self.put("losses.npy", np.ones(30))
+        self.refuse_select("--losses", "losses.npy", "--state", "s.rcap", naming=["30", "300", "--ids"])
+        self.put("short.npy", self.initial[:299])
+        self.refuse_select("--losses", "short.npy", naming=["299", "300"])
+        self.put("which.npy", np.arange(299))
+        self.refuse_select("--losses", "short.npy", "--ids", "which.npy", naming=["299", "300"])
+        self.refuse_select("--method", "ccs", "--scores", "short.npy", naming=["299", "300"])
+        self.refuse_select("--method", "metriq", "--recalls", "short.npy", naming=["299", "5"])
+
+    def test_labels_out_of_range(self):
+        for value in (-3, 2**40):
+            labels = self.labels.copy()
+            labels[17] = value
+            self.put("labels.npy", labels)
+            self.refuse_select(naming=[str(value), "17"])
+        self.put("labels.npy", self.labels)
+        self.refuse_select("--classes", 4, naming="4")
+
+    def test_an_empty_data_set(self):
+        self.put("labels.npy", np.zeros(0, dtype=np.int64))
+        self.put("none.npy", np.zeros(0, dtype=np.float32))
+        self.refuse_select("--losses", "none.npy", naming="sample")
+
+    def test_options_out_of_range(self):
+        for words, naming in [(["--pruning-rate", "1"], "1"), (["--pruning-rate", "-0.1"], "-0.1"),
+                              (["--pruning-rate", "nan"], "nan"), (["--beta", "0"], "0"), (["--beta", "-1"], "-1"),
+                              (["--beta", "inf"], "inf"), (["--epoch", "-1"], "-1"), (["--seed", "-1"], "-1"),
+                              (["--threads", "0"], "0"), (["--min-per-class", "-1"], "-1"),
+                              (["--classes", "0"], "0"), (["--pruning-rate", "half"], "half"),
+                              (["--class-share", "papre"], "did you mean paper?"), (["--epoch", "1.5"], "1.5")]:
+            with self.subTest(words=words):
+                self.refuse_select(*words, naming=naming)
+        for words, naming in [(["infobatch"], "--epochs"), (["ccs"], "--scores"), (["tdds"], "--scores"),
+                              (["metriq"], "--recalls"), (["ucb", "--learning-rate", "2"], "2"),
+                              (["epsilon-greedy", "--epsilon", "-1"], "-1"), (["ucb", "--period", "0"], "0"),
+                              (["ccs", "--scores", "scores.npy", "--strata", "0"], "0")]:
+            with self.subTest(words=words):
+                self.refuse_select("--method", *words, naming=naming)
+
+    def test_arrays_of_another_kind(self):
+        whole = self.contents()["labels.npy"]
+        for name, array, naming in [
+            ("big-endian", self.labels.astype(">i4"), ["big-endian int32", "astype('<i4')"]),
+            ("objects", self.labels.astype(object), ["Python objects"]),
+            ("floats", self.labels.astype("<f4"), ["float32"]),
+            ("flat", self.labels.reshape(-1, 1), ["shape (300, 1)"]),
+            ("fortran", np.asfortranarray(self.labels.reshape(30, 10)), ["Fortran-ordered"]),
+            ("bool", self.labels > 2, ["bool"]), ("strings", self.labels.astype(str), ["strings"]),
+            ("complex", self.labels.astype(complex), ["complex128"]),
+            ("records", np.zeros(3, dtype=[("a", "<i4"), ("b", "<f8")]), ["structured records"]),
+        ]:
+            with self.subTest(name=name):
+                np.save(self.folder / "labels.npy", array, allow_pickle=True)
+                self.refuse_select(naming=["labels.npy", *naming])
+        for name, content, naming in [("truncated", whole[:-1], ["truncated", "2400", "2399"]),
+                                      ("longer", whole + b"\0", ["2400", "2401"]),
+                                      ("header", whole[:40], ["labels.npy"]), ("empty", b"", ["labels.npy"]),
+                                      ("text", b"0 1 2 0 1 2 0 1", ["not a .npy file"])]:
+            with self.subTest(name=name):
+                (self.folder / "labels.npy").write_bytes(content)
+                self.refuse_select(naming=naming)
+        self.put("labels.npy", self.labels)
+        for kind, naming in [(">f4", "big-endian float32"), ("<f2", "float16"), ("<i4", "int32")]:
+            self.put("losses.npy", self.initial.astype(kind))
+            self.refuse_select("--losses", "losses.npy", naming=["losses.npy", naming])
+        self.refuse_select("--labels", "absent.npy", naming="absent.npy")
+
+    def test_a_state_of_another_data_set_method_or_option(self):
+        self.state_after_first_call()
+        for words, naming in [(["--seed", "1"], "seed"), (["--beta", "2"], "beta"),
+                              (["--method", "rs2"], "rs2"), (["--pruning-rate", "0.5"], "0.5")]:
+            with self.subTest(words=words):
+                self.refuse_select("--state", "s.rcap", *words, naming=["s.rcap", naming])
+        self.put("labels.npy", np.roll(self.labels, 1))
+        self.refuse_select("--state", "s.rcap", naming="s.rcap")
+        self.put("labels.npy", self.labels[:200])
+        self.refuse_select("--state", "s.rcap", naming=["s.rcap", "300", "200"])
+        self.put("labels.npy", self.labels)
+        content = (self.folder / "s.rcap").read_bytes()
+        for broken in (content[:-1], content + b"x", b"", content[:100] + b"\xff" + content[101:]):
+            (self.folder / "s.rcap").write_bytes(broken)
+            self.refuse_select("--state", "s.rcap", naming="s.rcap")
+
+    def test_missing_arguments_are_asked_for(self):
+        self.assert_refused("select", "--out", "ids.npy", naming="--labels")
+        self.assert_refused("select", "--labels", "labels.npy", naming="--out")
+        self.assert_refused("select", "--labels", "labels.npy", "--out", "ids.npy",
+                            naming=["--losses", "--initial-loss log-c", "300"])
+        self.assert_refused("select", "--labels", "labels.npy", "--out", "ids.npy", "--ids", "labels.npy",
+                            naming=["--ids", "--losses"])
+        self.refuse_select("--out", naming="--out")
+
+    def test_outputs_that_cannot_be_written(self):
+        self.refuse_select("--out", "absent/ids.npy", naming="absent")
+        self.refuse_select("--out", ".", naming="regular file")
+        self.refuse_select("--weights", "absent/weights.npy", naming="absent")
+        self.refuse_select("--state", "absent/s.rcap", naming="absent")
+        self.refuse_select("--out", "labels.npy", naming=["--out", "--labels"])
+        self.refuse_select("--out", "a.npy", "--weights", "./a.npy", naming=["--weights", "--out"])
+
+    def test_a_disk_that_fills_up_changes_nothing(self):
+        self.state_after_first_call()
+        before = self.contents()
+        words = ["select", "--labels", "labels.npy", "--state", "s.rcap", "--out", "ids.npy", "--weights", "w.npy"]
+        # Ids of 30 samples fit, the state of 300 does not; as on a full disk, write() fails.
+        result = subprocess.run([PROGRAM, *words], cwd=self.folder, capture_output=True, text=True, check=False,
+                                restore_signals=False,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600)))
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertRegex(result.stderr, r"\Arcap: [^\n]*s\.rcap[^\n]*\n\Z")
+        self.assertEqual(self.contents(), before)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
+    def test_a_full_standard_output_is_not_success(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            result = subprocess.run([PROGRAM, "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (2, "rcap: cannot write to standard output\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
