@@ -245,7 +245,7 @@ class SelectBench {
 
   /// Every thread makes the keys of its own part of the samples.
   double time_floor(std::int64_t epoch) {
-    const LossWeights weights{pruner_->memory().losses(), arguments_.beta};
+    const LossWeights weights{pruner_->memory().stored_losses(), arguments_.beta};
     const RandomStream stream(arguments_.common.seed, Purpose::Selection, epoch);
     const std::int64_t parts = arguments_.common.threads;
     std::vector<double> sums(static_cast<std::size_t>(parts));

@@ -1,4 +1,5 @@
 #include <bit>
+#include <cstring>
 
 #include "core/keys.hpp"
 #include "core/vector_clones.hpp"
@@ -87,11 +88,104 @@ void coarse_keys(const RandomStream& stream, SampleId first, const float* losses
 }
 
 RCAP_VECTOR_CLONES
-void mark_near_edges(const float* places, std::size_t count, float unsure, std::uint8_t* marks) {
+void bins_of_places(const float* places, std::size_t count, int bin_count, float unsure,
+                    std::uint8_t* bins, std::uint8_t* doubts) {
+  const float last_middle = static_cast<float>(bin_count) - 0.5F;
   for (std::size_t i = 0; i < count; ++i) {
-    const float above_edge = places[i] - static_cast<float>(static_cast<std::int32_t>(places[i]));
-    marks[i] = static_cast<std::uint8_t>((above_edge < unsure) | (above_edge > 1.0F - unsure));
+    // End bins are open to one side: their outer edge is no edge to be unsure of. What is
+    // not a number (an infinite key in a class without bins) must become the lowest.
+    float place = places[i] > 0.5F ? places[i] : 0.5F;
+    place = place < last_middle ? place : last_middle;
+    const auto bin = static_cast<std::int32_t>(place);
+    const float above_edge = place - static_cast<float>(bin);
+    bins[i] = static_cast<std::uint8_t>(bin);
+    doubts[i] = static_cast<std::uint8_t>((above_edge < unsure) | (above_edge > 1.0F - unsure));
   }
+}
+
+namespace {
+
+/// Bit i of the result is byte i of 64, which is 0 or 1.
+inline std::uint64_t pack_bits(const std::uint8_t* bytes) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    std::uint64_t eight;
+    std::memcpy(&eight, bytes + 8 * i, sizeof eight);
+    // The product brings byte j of the eight to bit 56 + j.
+    bits |= ((eight * 0x0102040810204080U) >> 56) << (8 * i);
+  }
+  return bits;
+}
+
+}  // namespace
+
+RCAP_VECTOR_CLONES
+void compare_bins(const std::uint8_t* bins, const std::uint8_t* others, std::size_t count,
+                  std::uint64_t* higher, std::uint64_t* equal) {
+  for (std::size_t first = 0; first < count; first += 64) {
+    std::uint8_t is_higher[64] = {};
+    std::uint8_t is_equal[64] = {};
+    const std::size_t length = count - first < 64 ? count - first : 64;
+    for (std::size_t i = 0; i < length; ++i) {
+      is_higher[i] = bins[first + i] > others[first + i];
+      is_equal[i] = bins[first + i] == others[first + i];
+    }
+    higher[first / 64] = pack_bits(is_higher);
+    equal[first / 64] = pack_bits(is_equal);
+  }
+}
+
+namespace {
+
+template <class Label>
+inline void add_starts_of(const Label* labels, const float* starts, std::size_t count,
+                          float* places) {
+  for (std::size_t i = 0; i < count; ++i) places[i] += starts[labels[i]];
+}
+
+template <class Label>
+inline void find_cells(const std::uint8_t* bins, const Label* labels, std::size_t count,
+                       std::uint32_t row, std::uint32_t* cells) {
+  for (std::size_t i = 0; i < count; ++i) cells[i] = bins[i] * row + labels[i];
+}
+
+}  // namespace
+
+// The compiler makes clones of plain functions only, hence one by one.
+
+RCAP_VECTOR_CLONES
+void add_starts(const std::uint8_t* labels, const float* starts, std::size_t count, float* places) {
+  add_starts_of(labels, starts, count, places);
+}
+
+RCAP_VECTOR_CLONES
+void add_starts(const std::uint16_t* labels, const float* starts, std::size_t count,
+                float* places) {
+  add_starts_of(labels, starts, count, places);
+}
+
+RCAP_VECTOR_CLONES
+void add_starts(const std::uint32_t* labels, const float* starts, std::size_t count,
+                float* places) {
+  add_starts_of(labels, starts, count, places);
+}
+
+RCAP_VECTOR_CLONES
+void cells_of(const std::uint8_t* bins, const std::uint8_t* labels, std::size_t count,
+              std::uint32_t row, std::uint32_t* cells) {
+  find_cells(bins, labels, count, row, cells);
+}
+
+RCAP_VECTOR_CLONES
+void cells_of(const std::uint8_t* bins, const std::uint16_t* labels, std::size_t count,
+              std::uint32_t row, std::uint32_t* cells) {
+  find_cells(bins, labels, count, row, cells);
+}
+
+RCAP_VECTOR_CLONES
+void cells_of(const std::uint8_t* bins, const std::uint32_t* labels, std::size_t count,
+              std::uint32_t row, std::uint32_t* cells) {
+  find_cells(bins, labels, count, row, cells);
 }
 
 }  // namespace rcap

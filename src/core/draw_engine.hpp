@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -60,38 +61,47 @@ struct MemberGroups {
   std::size_t operator()(SampleId id) const { return members->contains(id) ? 0 : 1; }
 };
 
-/// Ranks by the random bits alone: every member of a group equally likely.
+/// Counts the samples from `first` on in their bins. The counts lie bin by bin, a row of
+/// all groups each: most samples are in the end bins, so most counting stays in two rows.
 template <class Groups>
+void count_in_bins(Groups groups, std::uint32_t row, SampleId first, const std::uint8_t* bins,
+                   std::size_t count, std::uint32_t* histogram) {
+  // Cells first: that loop is vectorised, and the one that counts then never waits.
+  std::uint32_t cells[BlockSamples];
+  if constexpr (requires { groups.labels; }) {
+    cells_of(bins, groups.labels + first, count, row, cells);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto group = static_cast<std::uint32_t>(groups(first + static_cast<SampleId>(i)));
+      cells[i] = bins[i] * row + group;
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) ++histogram[cells[i]];
+}
+
+/// Ranks by the random bits alone: every member of a group equally likely.
 class UniformRanker {
  public:
-  UniformRanker(const Groups& groups, std::size_t group_count, const RandomStream& stream,
-                int bin_bits)
-      : groups_(groups), group_count_(group_count), stream_(stream), bin_bits_(bin_bits) {}
+  UniformRanker(const RandomStream& stream, int bin_bits) : stream_(stream), bin_bits_(bin_bits) {}
 
   [[nodiscard]] int bin_count() const { return 1 << bin_bits_; }
 
-  /// Finds the bin of each sample and counts it. The counts lie bin by bin, a row of all
-  /// groups each: most samples are in the end bins, so most counting stays in two rows.
-  void count_bins(SampleId first, std::size_t count, std::uint8_t* bins,
-                  std::uint32_t* histogram) const {
+  /// Finds the bin of `count` samples from `first` on.
+  void find_bins(SampleId first, std::size_t count, std::uint8_t* bins) const {
     std::uint64_t bits[BlockSamples];
     stream_bits(stream_, first, count, bits);
     const auto top = static_cast<std::uint64_t>(bin_count() - 1);
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint64_t bin = top - ((bits[i] >> 1) >> (63 - bin_bits_));
-      bins[i] = static_cast<std::uint8_t>(bin);
-      ++histogram[bin * group_count_ + groups_(first + static_cast<SampleId>(i))];
+      bins[i] = static_cast<std::uint8_t>(top - ((bits[i] >> 1) >> (63 - bin_bits_)));
     }
   }
 
+  /// Appends the exact ranks of these samples.
   void rank(std::span<const std::uint32_t> ids, std::vector<RankedSample>& ranked) const {
-    ranked.clear();
     for (const std::uint32_t id : ids) ranked.push_back({0.0, stream_.bits(id), id});
   }
 
  private:
-  Groups groups_;
-  std::size_t group_count_;
   RandomStream stream_;
   int bin_bits_;
 };
@@ -117,6 +127,7 @@ class Draw {
         chunks_{sample_count, ChunkSamples} {}
 
   SampleSet run() {
+    scratch_.last_keys.resize(group_count(), std::numeric_limits<double>::quiet_NaN());
     count_bins();
     find_deciding_bins();
     SampleSet winners(chunks_.count);
@@ -144,7 +155,10 @@ class Draw {
       for (SampleId first = chunks_.begin(chunk); first < chunks_.end(chunk);) {
         const auto left = static_cast<std::size_t>(chunks_.end(chunk) - first);
         const std::size_t count = std::min(BlockSamples, left);
-        ranker_.count_bins(first, count, scratch_.bins.data() + first, histogram);
+        std::uint8_t* bins = scratch_.bins.data() + first;
+        ranker_.find_bins(first, count, bins);
+        count_in_bins(groups_, static_cast<std::uint32_t>(group_count()), first, bins, count,
+                      histogram);
         first += static_cast<SampleId>(count);
       }
     });
@@ -168,48 +182,30 @@ class Draw {
   std::vector<Ids> take_higher_bins(SampleSet& winners) {
     std::vector<Ids> undecided(static_cast<std::size_t>(chunks_.size()));
     for_each_chunk(chunks_.size(), threads_, [&](std::int64_t chunk, int) {
+      // Copies: a store of bytes could change what lies behind a reference, as far as the
+      // compiler knows, and would have it read again for every sample.
+      const Groups groups = groups_;
+      const std::uint8_t* deciding_bins = deciding_bins_.data();
       Ids& gathered = undecided[static_cast<std::size_t>(chunk)];
-      for (SampleId first = chunks_.begin(chunk); first < chunks_.end(chunk); first += 64) {
+      for (SampleId first = chunks_.begin(chunk); first < chunks_.end(chunk);) {
         const auto left = static_cast<std::size_t>(chunks_.end(chunk) - first);
-        const auto [higher, equal] = compare_bins(first, std::min<std::size_t>(64, left));
-        winners.words()[static_cast<std::size_t>(first) / 64] = higher;
-        for_each_bit(equal, first, [&gathered](SampleId id) {
-          gathered.push_back(static_cast<std::uint32_t>(id));
-        });
+        const std::size_t count = std::min(BlockSamples, left);
+        std::uint8_t deciding[BlockSamples];
+        for (std::size_t i = 0; i < count; ++i) {
+          deciding[i] = deciding_bins[groups(first + static_cast<SampleId>(i))];
+        }
+        std::uint64_t equal[BlockSamples / 64];
+        compare_bins(scratch_.bins.data() + first, deciding, count,
+                     winners.words().data() + first / 64, equal);
+        for (std::size_t word = 0; word < (count + 63) / 64; ++word) {
+          for_each_bit(
+              equal[word], first + static_cast<SampleId>(64 * word),
+              [&gathered](SampleId id) { gathered.push_back(static_cast<std::uint32_t>(id)); });
+        }
+        first += static_cast<SampleId>(count);
       }
     });
     return undecided;
-  }
-
-  struct Comparison {
-    std::uint64_t higher;
-    std::uint64_t equal;
-  };
-
-  /// Compares the bins of up to 64 samples with the deciding ones, a bit a sample.
-  [[nodiscard]] Comparison compare_bins(SampleId first, std::size_t count) const {
-    const std::uint8_t* bins = scratch_.bins.data() + first;
-    std::array<std::uint8_t, 64> deciding;
-    std::array<std::uint8_t, 64> higher{};
-    std::array<std::uint8_t, 64> equal{};
-    for (std::size_t i = 0; i < count; ++i) {
-      deciding[i] = deciding_bins_[groups_(first + static_cast<SampleId>(i))];
-    }
-    for (std::size_t i = 0; i < count; ++i) higher[i] = bins[i] > deciding[i];
-    for (std::size_t i = 0; i < count; ++i) equal[i] = bins[i] == deciding[i];
-    return {pack_bits(higher), pack_bits(equal)};
-  }
-
-  /// Bit i of the result is byte i, which is 0 or 1.
-  static std::uint64_t pack_bits(const std::array<std::uint8_t, 64>& bytes) {
-    std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < 8; ++i) {
-      std::uint64_t eight;
-      std::memcpy(&eight, bytes.data() + 8 * i, sizeof eight);
-      // The product brings byte j of the eight to bit 56 + j.
-      bits |= ((eight * 0x0102040810204080U) >> 56) << (8 * i);
-    }
-    return bits;
   }
 
   /// Ranks the undecided samples of each group and puts the best into `winners`.
@@ -228,13 +224,10 @@ class Draw {
       const std::size_t begin = g == 0 ? 0 : ends[g - 1];
       return std::span(grouped).subspan(begin, ends[g] - begin);
     };
-    const Chunks group_chunks{static_cast<std::int64_t>(group_count()), 16};
+    const Chunks group_chunks{static_cast<std::int64_t>(group_count()), 64};
     for_each_chunk(group_chunks.size(), threads_, [&](std::int64_t chunk, int) {
-      std::vector<RankedSample> ranked;
-      for (std::int64_t g = group_chunks.begin(chunk); g < group_chunks.end(chunk); ++g) {
-        bring_best_to_front(members_of(static_cast<std::size_t>(g)),
-                            taken_[static_cast<std::size_t>(g)], ranked);
-      }
+      bring_best_to_front(static_cast<std::size_t>(group_chunks.begin(chunk)),
+                          static_cast<std::size_t>(group_chunks.end(chunk)), members_of);
     });
     for (std::size_t g = 0; g < group_count(); ++g) {
       for (const std::uint32_t id : members_of(g).first(static_cast<std::size_t>(taken_[g]))) {
@@ -243,12 +236,39 @@ class Draw {
     }
   }
 
-  void bring_best_to_front(std::span<std::uint32_t> members, std::int64_t taken,
-                           std::vector<RankedSample>& ranked) const {
-    if (taken == 0 || taken == static_cast<std::int64_t>(members.size())) return;
-    ranker_.rank(members, ranked);
-    std::nth_element(ranked.begin(), ranked.begin() + taken, ranked.end());
-    for (std::size_t i = 0; i < static_cast<std::size_t>(taken); ++i) members[i] = ranked[i].id;
+  /// Orders the members of each of these groups so that the `taken_` best come first.
+  template <class MembersOf>
+  void bring_best_to_front(std::size_t first_group, std::size_t last_group,
+                           const MembersOf& members_of) const {
+    // Neighbouring groups are ranked together: their losses lie all over the memory, and
+    // asking for many at a time takes hardly longer than asking for one.
+    constexpr std::size_t Together = 4096;
+    std::vector<RankedSample> ranked;
+    for (std::size_t g = first_group; g < last_group; ++g) {
+      if (!is_open(g, members_of(g).size())) continue;
+      std::size_t end = g;
+      std::size_t count = 0;
+      for (; end < last_group && count < Together && is_open(end, members_of(end).size()); ++end) {
+        count += members_of(end).size();
+      }
+      ranked.clear();
+      ranker_.rank({members_of(g).data(), count}, ranked);
+      auto first = ranked.begin();
+      for (; g < end; ++g) {
+        const auto last = first + static_cast<std::ptrdiff_t>(members_of(g).size());
+        std::nth_element(first, first + taken_[g], last);
+        scratch_.last_keys[g] = (first + taken_[g])->key;
+        std::transform(first, first + taken_[g], members_of(g).begin(),
+                       [](const RankedSample& sample) { return sample.id; });
+        first = last;
+      }
+      --g;
+    }
+  }
+
+  /// Whether some of a group's undecided samples win and some do not.
+  [[nodiscard]] bool is_open(std::size_t group, std::size_t member_count) const {
+    return taken_[group] > 0 && taken_[group] < static_cast<std::int64_t>(member_count);
   }
 
   const Groups& groups_;
@@ -272,8 +292,7 @@ SampleSet draw_best(const Groups& groups, const Ranker& ranker, std::int64_t sam
 template <class Groups>
 SampleSet draw_equally(const Groups& groups, const RandomStream& stream, std::int64_t sample_count,
                        std::span<const std::int64_t> counts, int threads) {
-  const UniformRanker ranker(groups, counts.size(), stream,
-                             bin_bits_for(sample_count, counts.size()));
+  const UniformRanker ranker(stream, bin_bits_for(sample_count, counts.size()));
   DrawScratch scratch;
   return draw_best(groups, ranker, sample_count, counts, threads, scratch);
 }

@@ -39,9 +39,28 @@ inline constexpr float NoiseError = 8e-6F;
 void coarse_keys(const RandomStream& stream, SampleId first, const float* losses, std::size_t count,
                  const KeyScale& scale, float* keys);
 
-/// marks[i] becomes 1 where a place, which is > 0, lies within `unsure` (below 1/2) of a
-/// whole number, else 0.
-void mark_near_edges(const float* places, std::size_t count, float unsure, std::uint8_t* marks);
+/// The bin of each place on a scale of `bin_count` bins of width 1 from 0 on; outside of
+/// it the nearest one. `doubts[i]` is 1 where a place lies within `unsure` (below 1/2) of
+/// an edge between two bins, else 0.
+void bins_of_places(const float* places, std::size_t count, int bin_count, float unsure,
+                    std::uint8_t* bins, std::uint8_t* doubts);
+
+/// Adds to each place the start of the sample's class, and finds the cell of each sample
+/// in a table of rows by bin and columns by class. For each type of labels.
+void add_starts(const std::uint8_t* labels, const float* starts, std::size_t count, float* places);
+void add_starts(const std::uint16_t* labels, const float* starts, std::size_t count, float* places);
+void add_starts(const std::uint32_t* labels, const float* starts, std::size_t count, float* places);
+void cells_of(const std::uint8_t* bins, const std::uint8_t* labels, std::size_t count,
+              std::uint32_t row, std::uint32_t* cells);
+void cells_of(const std::uint8_t* bins, const std::uint16_t* labels, std::size_t count,
+              std::uint32_t row, std::uint32_t* cells);
+void cells_of(const std::uint8_t* bins, const std::uint32_t* labels, std::size_t count,
+              std::uint32_t row, std::uint32_t* cells);
+
+/// Compares the bins of `count` samples with others, a bit a sample: bit i % 64 of word
+/// i / 64 tells whether bins[i] > others[i], or is equal.
+void compare_bins(const std::uint8_t* bins, const std::uint8_t* others, std::size_t count,
+                  std::uint64_t* higher, std::uint64_t* equal);
 
 /// stream.bits(first + i) for every i < count.
 void stream_bits(const RandomStream& stream, SampleId first, std::size_t count,

@@ -13,7 +13,7 @@ namespace {
 /// for each of them is small beside the data.
 Chunks chunks_for_sums(const ClassIndex& classes) {
   const std::int64_t pieces =
-      std::clamp<std::int64_t>(classes.sample_count() / (16 * classes.class_count()), 1, 16);
+      std::clamp<std::int64_t>(classes.sample_count() / (16 * classes.class_count()), 1, 8);
   const std::int64_t words = (classes.sample_count() + 63) / 64;
   return {words, (words + pieces - 1) / pieces};
 }
@@ -61,29 +61,38 @@ void LossMemory::fix_limits(float limit) {
 }
 
 void LossMemory::record_initial(std::span<const SampleId> ids, std::span<const float> losses) {
-  if (limits_fixed_) return record(ids, losses);
   classes_->visit([&](auto labels) {
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const auto id = static_cast<std::size_t>(ids[i]);
       float& limit = class_limits_[labels[id]];
-      limit = std::max(limit, losses[i]);
-      losses_[id] = losses[i];
+      if (!limits_fixed_) limit = std::max(limit, losses[i]);
+      losses_[id] = std::min(losses[i], limit);
     }
   });
 }
 
+void LossMemory::prefetch(std::span<const SampleId> ids) const {
+  for (const SampleId id : ids) __builtin_prefetch(&losses_[static_cast<std::size_t>(id)], 1, 2);
+}
+
 void LossMemory::record(std::span<const SampleId> ids, std::span<const float> losses) {
-  classes_->visit([&](auto labels) {
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      const auto id = static_cast<std::size_t>(ids[i]);
-      losses_[id] = std::min(losses[i], class_limits_[labels[id]]);
-    }
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    losses_[static_cast<std::size_t>(ids[i])] = losses[i];
+  }
+}
+
+std::vector<double> LossMemory::clip(const SampleSet& samples, int threads) {
+  return sum_by_class(*classes_, samples, threads, [this](SampleId id, std::size_t label) {
+    float& loss = losses_[static_cast<std::size_t>(id)];
+    loss = std::min(loss, class_limits_[label]);
+    return static_cast<double>(loss);
   });
 }
 
 std::vector<double> LossMemory::class_sums(const SampleSet& samples, int threads) const {
-  return sum_by_class(*classes_, samples, threads, [this](SampleId id, std::size_t) {
-    return static_cast<double>(losses_[static_cast<std::size_t>(id)]);
+  return sum_by_class(*classes_, samples, threads, [this](SampleId id, std::size_t label) {
+    return static_cast<double>(
+        std::min(losses_[static_cast<std::size_t>(id)], class_limits_[label]));
   });
 }
 
@@ -94,12 +103,13 @@ std::vector<double> LossMemory::class_masses(const SampleSet& samples, double be
   std::vector<float> largest(class_limits_.size());
   classes_->visit([&](auto labels) {
     for (std::size_t id = 0; id < losses_.size(); ++id) {
-      largest[labels[id]] = std::max(largest[labels[id]], losses_[id]);
+      float& most = largest[labels[id]];
+      most = std::max(most, std::min(losses_[id], class_limits_[labels[id]]));
     }
   });
   const auto term = [&](SampleId id, std::size_t label) {
-    const auto loss = static_cast<double>(losses_[static_cast<std::size_t>(id)]);
-    return exact_exp((loss - static_cast<double>(largest[label])) / beta);
+    const float loss = std::min(losses_[static_cast<std::size_t>(id)], class_limits_[label]);
+    return exact_exp((static_cast<double>(loss) - static_cast<double>(largest[label])) / beta);
   };
   const auto everything = SampleSet::all(classes_->sample_count());
   std::vector<double> masses = sum_by_class(*classes_, samples, threads, term);

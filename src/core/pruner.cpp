@@ -83,30 +83,27 @@ void Pruner::check_and_record(std::span<const SampleId> ids, std::span<const Rea
         "observe: nothing is selected yet; {} takes no initial losses, call select first",
         method_));
   }
-  const auto refuse = [&](std::size_t at, const std::string& reason) {
-    for (std::size_t i = 0; i < at; ++i) pending_.insert(ids[i]);
-    throw InvalidArgument("observe: " + reason + "; nothing was recorded");
-  };
-  const std::int64_t sample_count = classes_->sample_count();
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0 || ids[i] >= sample_count) [[unlikely]] {
-      refuse(i, fmt::format("id {} does not exist; ids lie in 0..{}", ids[i], sample_count - 1));
+  const auto sample_count = static_cast<std::uint64_t>(classes_->sample_count());
+  constexpr std::size_t BlockIds = 256;
+  for (std::size_t first = 0; first < ids.size(); first += BlockIds) {
+    const std::size_t last = std::min(first + BlockIds, ids.size());
+    bool all_exist = true;
+    for (std::size_t i = first; i < last; ++i) {
+      all_exist &= static_cast<std::uint64_t>(ids[i]) < sample_count;
     }
-    if (!is_loss(losses[i])) [[unlikely]] {
-      refuse(i, fmt::format("the loss of sample {} is {}; losses must be finite and >= 0", ids[i],
-                            losses[i]));
+    // What is recorded later lies far away: it is on its way while losses are checked.
+    std::uint64_t* pending = pending_.words().data();
+    if (all_exist) {
+      for (std::size_t i = first; i < last; ++i) __builtin_prefetch(pending + ids[i] / 64, 1, 2);
+      prefetch(ids.subspan(first, last - first));
     }
-    if (!pending_.erase_present(ids[i])) [[unlikely]] {
-      const bool in_call = std::ranges::find(ids.first(i), ids[i]) != ids.begin() + i;
-      const bool is_selected = epoch_ < 0 || selected_.contains(ids[i]);
-      refuse(
-          i,
-          in_call ? fmt::format("id {} stands twice in one call", ids[i])
-          : is_selected
-              ? fmt::format("sample {} was observed before in this epoch; each counts once", ids[i])
-              : fmt::format("sample {} is not in the selection of epoch {}; ids are positions "
-                            "in the whole data set",
-                            ids[i], epoch_));
+    for (std::size_t i = first; i < last; ++i) {
+      const auto id = static_cast<std::uint64_t>(ids[i]);
+      const std::uint64_t bit = std::uint64_t{1} << (id % 64);
+      if (!is_loss(losses[i]) || id >= sample_count || (pending[id / 64] & bit) == 0) [[unlikely]] {
+        refuse(ids, i, static_cast<double>(losses[i]));
+      }
+      pending[id / 64] ^= bit;
     }
   }
   if constexpr (std::is_same_v<Real, float>) {
@@ -119,6 +116,27 @@ void Pruner::check_and_record(std::span<const SampleId> ids, std::span<const Rea
       record(ids.subspan(first, count), std::span(block).first(count));
     }
   }
+}
+
+void Pruner::refuse(std::span<const SampleId> ids, std::size_t at, double loss) {
+  for (std::size_t i = 0; i < at; ++i) pending_.insert(ids[i]);
+  const SampleId id = ids[at];
+  std::string reason;
+  if (id < 0 || id >= classes_->sample_count()) {
+    reason =
+        fmt::format("id {} does not exist; ids lie in 0..{}", id, classes_->sample_count() - 1);
+  } else if (!is_loss(loss)) {
+    reason = fmt::format("the loss of sample {} is {}; losses must be finite and >= 0", id, loss);
+  } else if (std::ranges::count(ids.first(at), id) > 0) {
+    reason = fmt::format("id {} stands twice in one call; give each sample once", id);
+  } else if (epoch_ < 0 || selected_.contains(id)) {
+    reason = fmt::format("sample {} was observed before in this epoch; each counts once", id);
+  } else {
+    reason = fmt::format(
+        "sample {} is not in the selection of epoch {}; ids are positions in the whole data set",
+        id, epoch_);
+  }
+  throw InvalidArgument("observe: " + reason + "; nothing was recorded");
 }
 
 void Pruner::observe(std::span<const SampleId> ids, std::span<const float> losses) {

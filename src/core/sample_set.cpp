@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "core/parallel.hpp"
+#include "core/vector_clones.hpp"
 
 namespace rcap {
 namespace {
 
 constexpr std::int64_t WordsPerChunk = 1 << 12;
 
+RCAP_VECTOR_CLONES
 std::int64_t count_bits(std::span<const std::uint64_t> words) {
   std::int64_t bits = 0;
   for (const std::uint64_t word : words) bits += std::popcount(word);

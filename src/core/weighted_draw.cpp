@@ -29,7 +29,7 @@ void check_counts(std::string_view where, std::span<const std::int64_t> sizes,
 
 /// Ranks by `race_key`. The bins of a class have equal width, one for all classes, and
 /// span a few nats around the key expected of its last winner; what lies outside shares
-/// the end bins. Where to put them is guessed from a small sample of each class.
+/// the end bins.
 template <class Groups>
 class RaceRanker {
  public:
@@ -44,14 +44,18 @@ class RaceRanker {
         scale_{static_cast<float>(bins_per_nat_ / weights.beta), static_cast<float>(bins_per_nat_)},
         starts_(classes.class_sizes().size(), OneBin) {}
 
-  /// Lays out the bins so that they part the best `counts[j]` of each class well.
-  void aim_at(std::span<const std::int64_t> counts) {
-    std::vector<std::vector<float>> sampled = sample_keys();
+  /// Lays out the bins so that they part the best `counts[j]` of each class well: around
+  /// the keys where the last draw ended, or else where a sample suggests.
+  void aim_at(std::span<const std::int64_t> counts, std::span<const double> last_keys) {
+    const bool first_draw = last_keys.size() != counts.size();
+    std::vector<std::vector<float>> sampled(first_draw ? counts.size() : 0);
+    if (first_draw) sample_keys(sampled);
     float largest_start = 0;
     for (std::size_t j = 0; j < counts.size(); ++j) {
-      if (sampled[j].size() < LeastSampled || counts[j] == 0) continue;
-      const float start = start_for(sampled[j], static_cast<double>(counts[j]) /
-                                                    static_cast<double>(classes_.class_sizes()[j]));
+      const double kept =
+          static_cast<double>(counts[j]) / static_cast<double>(classes_.class_sizes()[j]);
+      const double guess = first_draw ? guess_from(sampled[j], kept) : last_keys[j] * bins_per_nat_;
+      const auto start = static_cast<float>(bin_count_ * GuessedPlace - guess);
       if (!(std::abs(start) < LargestStart)) continue;
       starts_[j] = start;
       largest_start = std::max(largest_start, std::abs(start));
@@ -61,31 +65,28 @@ class RaceRanker {
 
   [[nodiscard]] int bin_count() const { return bin_count_; }
 
-  void count_bins(SampleId first, std::size_t count, std::uint8_t* bins,
-                  std::uint32_t* histogram) const {
+  /// Finds the bin of `count` samples from `first` on: that of the coarse place, or, too
+  /// near an edge, in the exact form.
+  void find_bins(SampleId first, std::size_t count, std::uint8_t* bins) const {
     float places[BlockSamples];
-    coarse_keys(stream_, first, weights_.losses.data() + first, count, scale_, places);
-    const float last_middle = static_cast<float>(bin_count_) - 0.5F;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t g = groups_(first + static_cast<SampleId>(i));
-      float place = places[i] + starts_[g];
-      // End bins are open to one side: their outer edge is no edge to be unsure of. What
-      // is not a number (infinite key, class in one bin) must become the lowest.
-      place = place >= 0.5F ? place : 0.5F;
-      place = place > last_middle ? last_middle : place;
-      places[i] = place;
-      const auto bin = static_cast<std::uint32_t>(static_cast<std::int32_t>(place));
-      bins[i] = static_cast<std::uint8_t>(bin);
-      ++histogram[bin * starts_.size() + g];
+    std::uint8_t doubts[BlockSamples + 8] = {};
+    places_of(first, count, places);
+    bins_of_places(places, count, bin_count_, unsure_, bins, doubts);
+    for (std::size_t i = 0; i < count; i += 8) {
+      std::uint64_t eight;
+      std::memcpy(&eight, doubts + i, sizeof eight);
+      for (; eight != 0; eight &= eight - 1) {
+        const std::size_t k = i + static_cast<std::size_t>(std::countr_zero(eight)) / 8;
+        bins[k] = exact_bin(first + static_cast<SampleId>(k));
+      }
     }
-    correct_doubtful(first, places, count, bins, histogram);
   }
 
+  /// Appends the exact ranks of these samples.
   void rank(std::span<const std::uint32_t> ids, std::vector<RankedSample>& ranked) const {
     float losses[BlockSamples];
     std::uint64_t bits[BlockSamples];
     double keys[BlockSamples];
-    ranked.clear();
     while (!ids.empty()) {
       const std::size_t count = std::min(BlockSamples, ids.size());
       for (std::size_t i = 0; i < count; ++i) {
@@ -102,29 +103,26 @@ class RaceRanker {
   /// pass needs the keys for.
   void places_of(SampleId first, std::size_t count, float* places) const {
     coarse_keys(stream_, first, weights_.losses.data() + first, count, scale_, places);
-    for (std::size_t i = 0; i < count; ++i) {
-      places[i] += starts_[groups_(first + static_cast<SampleId>(i))];
-    }
+    add_starts(groups_.labels + first, starts_.data(), count, places);
   }
 
  private:
-  /// The width of all bins together. A guess from `SampledPerClass` keys is off by one
-  /// nat at most, nearly always.
-  static constexpr double SpannedNats = 4.0;
-  static constexpr std::int64_t SampledPerClass = 32;
+  /// The width of all bins together, and which part of it lies below the guessed key. A
+  /// guess too high is the worse one: the lowest bin then holds most of the class.
+  static constexpr double SpannedNats = 3.0;
+  static constexpr double GuessedPlace = 0.6;
+  static constexpr std::int64_t SampledPerClass = 64;
   /// Classes with fewer sampled keys, or with keys so large that single precision cannot
   /// tell the bins apart, have all samples in one bin and so are ranked exactly.
-  static constexpr std::size_t LeastSampled = 8;
+  static constexpr std::size_t LeastSampled = 4;
   static constexpr float LargestStart = 0x1p15F;
   static constexpr float OneBin = -std::numeric_limits<float>::infinity();
 
   /// Coarse keys of about `SampledPerClass` samples of an average class. They are taken in
   /// short runs, one of each stretch of equal length, at a random place in it: a plain
   /// stride could fall in step with the labels.
-  [[nodiscard]] std::vector<std::vector<float>> sample_keys() const {
+  void sample_keys(std::vector<std::vector<float>>& sampled) const {
     constexpr std::int64_t Run = 16;
-    std::vector<std::vector<float>> sampled(starts_.size());
-    for (auto& keys : sampled) keys.reserve(2 * SampledPerClass);
     const std::int64_t sample_count = classes_.sample_count();
     const std::int64_t part =
         std::max<std::int64_t>(1, sample_count / (SampledPerClass * classes_.class_count()));
@@ -143,35 +141,17 @@ class RaceRanker {
         sampled[groups_(first + static_cast<SampleId>(i))].push_back(keys[i]);
       }
     }
-    return sampled;
   }
 
-  /// The start that brings the key of the last winner, guessed from the sample, a little
-  /// above the middle of the bins.
-  [[nodiscard]] float start_for(std::span<float> sampled, double kept_part) const {
+  /// The scaled key of the last winner as a sample of the class suggests; NaN where the
+  /// sample is too small to tell.
+  [[nodiscard]] static double guess_from(std::span<float> sampled, double kept_part) {
+    if (sampled.size() < LeastSampled) return std::numeric_limits<double>::quiet_NaN();
     const double winners = kept_part * static_cast<double>(sampled.size());
     const auto rank = std::min(static_cast<std::size_t>(winners), sampled.size() - 1);
     const auto guess = sampled.begin() + static_cast<std::ptrdiff_t>(rank);
     std::nth_element(sampled.begin(), guess, sampled.end(), std::greater<>());
-    return static_cast<float>(bin_count_) * 0.6F - *guess;
-  }
-
-  /// Finds the bins of samples too near an edge in the exact form.
-  void correct_doubtful(SampleId first, const float* places, std::size_t count, std::uint8_t* bins,
-                        std::uint32_t* histogram) const {
-    std::uint8_t doubts[BlockSamples + 8] = {};
-    mark_near_edges(places, count, unsure_, doubts);
-    for (std::size_t i = 0; i < count; i += 8) {
-      std::uint64_t eight;
-      std::memcpy(&eight, doubts + i, sizeof eight);
-      for (; eight != 0; eight &= eight - 1) {
-        const std::size_t k = i + static_cast<std::size_t>(std::countr_zero(eight)) / 8;
-        const SampleId id = first + static_cast<SampleId>(k);
-        --histogram[bins[k] * starts_.size() + groups_(id)];
-        bins[k] = exact_bin(id);
-        ++histogram[bins[k] * starts_.size() + groups_(id)];
-      }
-    }
+    return static_cast<double>(*guess);
   }
 
   /// floor(key * bins_per_nat + start), cut to the bins there are.
@@ -214,13 +194,13 @@ SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
   check_weights(classes, weights);
   check_counts("draw_weighted", classes.class_sizes(), counts);
   DrawScratch own;
+  DrawScratch& used = scratch != nullptr ? *scratch : own;
   return classes.visit([&](auto labels) {
     const LabelGroups groups{labels.data()};
     RaceRanker ranker(classes, groups, weights, stream,
                       bin_bits_for(classes.sample_count(), counts.size()));
-    ranker.aim_at(counts);
-    return draw_best(groups, ranker, classes.sample_count(), counts, threads,
-                     scratch != nullptr ? *scratch : own);
+    ranker.aim_at(counts, used.last_keys);
+    return draw_best(groups, ranker, classes.sample_count(), counts, threads, used);
   });
 }
 

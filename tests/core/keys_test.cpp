@@ -93,11 +93,16 @@ TEST(CoarseKeys, KeepTheirErrorBound) {
   EXPECT_GT(largest_error, 0);
 }
 
-TEST(MarkNearEdges, MarksWhatLiesTooNearAWholeNumber) {
-  const std::vector<float> places{0.5F, 1.01F, 1.99F, 2.5F, 3.0F};
-  std::vector<std::uint8_t> marks(places.size());
-  mark_near_edges(places.data(), places.size(), 0.02F, marks.data());
-  EXPECT_THAT(marks, testing::ElementsAre(0, 1, 1, 0, 1));
+TEST(BinsOfPlaces, CutsToTheBinsAndDoubtsWhatIsNearAnInnerEdge) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> places{0.5F, 1.01F, 1.99F,    2.5F,      3.0F, 4.0F,
+                                  -7,   99,    infinity, -infinity, nan};
+  std::vector<std::uint8_t> bins(places.size());
+  std::vector<std::uint8_t> doubts(places.size());
+  bins_of_places(places.data(), places.size(), 4, 0.02F, bins.data(), doubts.data());
+  EXPECT_THAT(bins, testing::ElementsAre(0, 1, 1, 2, 3, 3, 0, 3, 3, 0, 0));
+  EXPECT_THAT(doubts, testing::ElementsAre(0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0));
 }
 
 TEST(ExactExp, AgreesWithTheLibrary) {

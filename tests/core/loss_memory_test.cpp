@@ -16,6 +16,12 @@ using testing::ElementsAre;
 using Ids = std::vector<SampleId>;
 using Losses = std::vector<float>;
 
+Losses losses_in(const LossMemory& memory, std::int64_t sample_count) {
+  Losses losses;
+  for (SampleId id = 0; id < sample_count; ++id) losses.push_back(memory.loss(id));
+  return losses;
+}
+
 std::shared_ptr<const ClassIndex> classes_of(const std::vector<int>& labels) {
   return std::make_shared<const ClassIndex>(labels);
 }
@@ -25,7 +31,11 @@ TEST(LossMemory, ClipsAtTheFirstMaximumOfTheClass) {
   memory.record_initial(Ids{0, 1, 2, 3, 4}, Losses{2.0F, 2.5F, 2.2F, 2.4F, 2.1F});
   EXPECT_THAT(memory.class_limits(), ElementsAre(2.5F, 2.4F));
   memory.record(Ids{0, 1, 4}, Losses{3.1F, 0.4F, 1.0F});
-  EXPECT_THAT(memory.losses(), ElementsAre(2.5F, 0.4F, 2.2F, 2.4F, 1.0F));
+  EXPECT_THAT(losses_in(memory, 5), ElementsAre(2.5F, 0.4F, 2.2F, 2.4F, 1.0F));
+  // Read clipped before and after they are clipped in place.
+  EXPECT_THAT(memory.clip(SampleSet::all(5)),
+              ElementsAre(DoubleNear(5.1, 1e-6), DoubleNear(3.4, 1e-6)));
+  EXPECT_THAT(memory.stored_losses(), ElementsAre(2.5F, 0.4F, 2.2F, 2.4F, 1.0F));
 }
 
 TEST(LossMemory, SumsTheLossesOfMembersByClass) {

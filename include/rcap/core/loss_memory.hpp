@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -7,11 +8,16 @@
 
 #include "rcap/core/class_index.hpp"
 #include "rcap/core/sample_set.hpp"
+#include "rcap/core/state_file.hpp"
 
 namespace rcap {
 
 /// The last seen loss of every sample (phi in the paper), clipped at a limit of its
 /// class: by default the largest initial loss of the class. Four bytes a sample.
+///
+/// Losses arrive in random order, where every further array that must be touched costs a
+/// trip to far memory. So `record` only stores, and `clip` brings what was stored to its
+/// limit later, in the order of the memory. Every other function reads clipped losses.
 class LossMemory {
  public:
   explicit LossMemory(std::shared_ptr<const ClassIndex> classes);
@@ -24,10 +30,21 @@ class LossMemory {
   /// Records losses of the pass before training: they raise the limit of their
   /// class unless limits are fixed. Ids must exist; losses finite and >= 0.
   void record_initial(std::span<const SampleId> ids, std::span<const float> losses);
-  /// Records losses of training, clipped at the limit of their class.
+  /// Records losses of training.
   void record(std::span<const SampleId> ids, std::span<const float> losses);
+  /// Asks for the memory of these samples, which `record` will write.
+  void prefetch(std::span<const SampleId> ids) const;
+  /// Clips the losses of the members of `samples`, which must hold all that were recorded
+  /// since the last time, and returns their sums (`class_sums`).
+  std::vector<double> clip(const SampleSet& samples, int threads = 1);
 
-  [[nodiscard]] std::span<const float> losses() const noexcept { return losses_; }
+  /// The loss of one sample.
+  [[nodiscard]] float loss(SampleId id) const noexcept {
+    return std::min(losses_[static_cast<std::size_t>(id)],
+                    class_limits_[static_cast<std::size_t>(classes_->class_of(id))]);
+  }
+  /// All of them; those recorded since the last `clip` as they came.
+  [[nodiscard]] std::span<const float> stored_losses() const noexcept { return losses_; }
   [[nodiscard]] std::span<const float> class_limits() const noexcept { return class_limits_; }
 
   /// Sums the losses of every class over the members of `samples`. Added up in a
@@ -40,8 +57,10 @@ class LossMemory {
                                                  int threads = 1) const;
 
   /// The arrays for a state file.
-  [[nodiscard]] std::vector<float>& stored_losses() noexcept { return losses_; }
-  [[nodiscard]] std::vector<float>& stored_limits() noexcept { return class_limits_; }
+  void list_state(StateFields& fields) {
+    fields.losses("losses", losses_);
+    fields.losses("class_limits", class_limits_);
+  }
 
  private:
   std::shared_ptr<const ClassIndex> classes_;

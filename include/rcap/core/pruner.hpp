@@ -103,6 +103,8 @@ class Pruner {
   virtual void make_selection(std::int64_t epoch, SampleSet& selected) = 0;
   /// Takes in losses that `observe` has checked. During the initial pass `epoch()` is -1.
   virtual void record(std::span<const SampleId> ids, std::span<const float> losses) = 0;
+  /// Asks for the memory that `record` will need for these samples.
+  virtual void prefetch(std::span<const SampleId>) const {}
   /// Fills in one weight per id, or nothing where all are 1.
   virtual void weigh(std::span<const SampleId> ids, std::vector<float>& weights) const;
   /// Names the fields of the method's own state.
@@ -119,6 +121,8 @@ class Pruner {
  private:
   template <class Real>
   void check_and_record(std::span<const SampleId> ids, std::span<const Real> losses);
+  /// Takes back the marks of the ids before `at` and says what is wrong with that one.
+  [[noreturn]] void refuse(std::span<const SampleId> ids, std::size_t at, double loss);
   [[nodiscard]] StateIdentity identity() const;
   void list_all_state(StateFields& fields);
 

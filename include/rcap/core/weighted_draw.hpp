@@ -19,12 +19,13 @@ struct LossWeights {
   double beta = 1.0;              ///< temperature, 1e-3 .. 1e3
 };
 
-/// Memory that draws use while they run. One that is kept from draw to draw spares the
-/// system handing out and clearing the same pages again; it never changes a result.
-/// Not to be used by two draws at a time.
+/// What draws of one pruner hand on to each other for speed: memory, which the system then
+/// need not give out and clear again, and where the winners of each class ended, which the
+/// next draw takes for its first guess. It never changes a result. One draw at a time.
 struct DrawScratch {
   std::vector<std::uint8_t> bins;
   std::vector<std::vector<std::uint32_t>> histograms;
+  std::vector<double> last_keys;  ///< per class, of the best loser; NaN where not known
 };
 
 /// Draws `counts[j]` samples of every class j from softmax(phi / beta) over that

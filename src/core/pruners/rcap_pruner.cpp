@@ -66,22 +66,21 @@ void RcapPruner::record(std::span<const SampleId> ids, std::span<const float> lo
   }
 }
 
+std::vector<double> RcapPruner::errors_over(const SampleSet& samples) const {
+  return options_.class_share == ClassShare::Mass
+             ? memory_.class_masses(samples, options_.beta, common_options().threads)
+             : memory_.class_sums(samples, common_options().threads);
+}
+
 std::vector<double> RcapPruner::class_errors() const {
-  const int threads = common_options().threads;
-  const bool by_mass = options_.class_share == ClassShare::Mass;
-  const auto errors_over = [&](const SampleSet& samples) {
-    return by_mass ? memory_.class_masses(samples, options_.beta, threads)
-                   : memory_.class_sums(samples, threads);
-  };
   if (epoch() < 0) return errors_over(SampleSet::all(classes().sample_count()));
   std::vector<double> errors = errors_over(selected());
-  if (options_.min_per_class == 0) judge_starved_classes(errors_over, errors);
+  judge_starved_classes(errors);
   return errors;
 }
 
-template <class ErrorsOver>
-void RcapPruner::judge_starved_classes(const ErrorsOver& errors_over,
-                                       std::vector<double>& errors) const {
+void RcapPruner::judge_starved_classes(std::vector<double>& errors) const {
+  if (options_.min_per_class > 0) return;  // there are none
   const std::vector<std::int64_t> taken = classes().count_by_class(selected().ids());
   const std::vector<double> whole = errors_over(SampleSet::all(classes().sample_count()));
   const double keep_fraction =
@@ -94,30 +93,34 @@ void RcapPruner::judge_starved_classes(const ErrorsOver& errors_over,
   }
 }
 
-std::vector<std::int64_t> RcapPruner::class_counts() const {
-  std::vector<double> weights = class_errors();
+std::vector<std::int64_t> RcapPruner::class_counts() const { return counts_for(class_errors()); }
+
+std::vector<std::int64_t> RcapPruner::counts_for(std::span<const double> errors) const {
   const auto sizes = classes().class_sizes();
+  const auto sample_count = static_cast<double>(classes().sample_count());
+  const bool by_size = options_.class_share != ClassShare::Group;
+  std::vector<double> weights(errors.size());
   for (std::size_t j = 0; j < weights.size(); ++j) {
-    const double prior =
-        options_.class_share == ClassShare::Group
-            ? 1.0
-            : static_cast<double>(sizes[j]) / static_cast<double>(classes().sample_count());
-    weights[j] = std::sqrt(prior * weights[j]);
+    const double prior = by_size ? static_cast<double>(sizes[j]) / sample_count : 1.0;
+    weights[j] = std::sqrt(prior * errors[j]);
   }
   return split_budget(sizes, weights, keep_count(), options_.min_per_class);
 }
 
 void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected) {
-  const LossWeights weights{memory_.losses(), options_.beta};
-  selected = draw_weighted(classes(), weights, class_counts(),
+  std::vector<double> errors;
+  if (this->epoch() >= 0) errors = memory_.clip(selected, common_options().threads);
+  if (this->epoch() < 0 || options_.class_share == ClassShare::Mass) {
+    errors = class_errors();
+  } else {  // the sums of the clipped losses are the errors
+    judge_starved_classes(errors);
+  }
+  selected = draw_weighted(classes(), {memory_.stored_losses(), options_.beta}, counts_for(errors),
                            RandomStream(common_options().seed, Purpose::Selection, epoch),
                            common_options().threads, &scratch_);
 }
 
-void RcapPruner::list_state(StateFields& fields) {
-  fields.losses("losses", memory_.stored_losses());
-  fields.losses("class_limits", memory_.stored_limits());
-}
+void RcapPruner::list_state(StateFields& fields) { memory_.list_state(fields); }
 
 std::vector<std::string> RcapPruner::describe_options() const {
   return {fmt::format("beta={}", options_.beta),

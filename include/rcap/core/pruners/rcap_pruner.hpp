@@ -62,11 +62,13 @@ class RcapPruner final : public Pruner {
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
+  void prefetch(std::span<const SampleId> ids) const override { memory_.prefetch(ids); }
   void list_state(StateFields& fields) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override;
 
-  template <class ErrorsOver>
-  void judge_starved_classes(const ErrorsOver& errors_over, std::vector<double>& errors) const;
+  [[nodiscard]] std::vector<double> errors_over(const SampleSet& samples) const;
+  void judge_starved_classes(std::vector<double>& errors) const;
+  [[nodiscard]] std::vector<std::int64_t> counts_for(std::span<const double> errors) const;
 
   RcapOptions options_;
   LossMemory memory_;
