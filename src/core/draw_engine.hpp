@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "core/chunks.hpp"
 #include "core/keys.hpp"
-#include "core/parallel.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/sample_set.hpp"
 #include "rcap/core/weighted_draw.hpp"
@@ -118,11 +118,11 @@ template <class Groups, class Ranker>
 class Draw {
  public:
   Draw(const Groups& groups, const Ranker& ranker, std::int64_t sample_count,
-       std::span<const std::int64_t> counts, int threads, DrawScratch& scratch)
+       std::span<const std::int64_t> counts, const Workers& workers, DrawScratch& scratch)
       : groups_(groups),
         ranker_(ranker),
         counts_(counts),
-        threads_(threads),
+        workers_(workers),
         scratch_(scratch),
         chunks_{sample_count, ChunkSamples} {}
 
@@ -137,7 +137,7 @@ class Draw {
   }
 
  private:
-  static constexpr std::int64_t ChunkSamples = 1 << 16;
+  static constexpr std::int64_t ChunkSamples = 1 << 14;
   using Ids = std::vector<std::uint32_t>;
 
   [[nodiscard]] std::size_t group_count() const { return counts_.size(); }
@@ -148,10 +148,12 @@ class Draw {
   void count_bins() {
     const std::size_t cells = static_cast<std::size_t>(ranker_.bin_count()) * group_count();
     scratch_.bins.resize(static_cast<std::size_t>(chunks_.count));
-    scratch_.histograms.resize(static_cast<std::size_t>(worker_count(chunks_.size(), threads_)));
-    for (auto& histogram : scratch_.histograms) histogram.assign(cells, 0);
-    for_each_chunk(chunks_.size(), threads_, [&](std::int64_t chunk, int worker) {
-      std::uint32_t* histogram = scratch_.histograms[static_cast<std::size_t>(worker)].data();
+    scratch_.histograms.resize(static_cast<std::size_t>(workers_.count()));
+    for (auto& histogram : scratch_.histograms) histogram.clear();
+    workers_.for_each_chunk(chunks_.size(), [&](std::int64_t chunk, int worker) {
+      std::vector<std::uint32_t>& counted = scratch_.histograms[static_cast<std::size_t>(worker)];
+      if (counted.empty()) counted.resize(cells);
+      std::uint32_t* histogram = counted.data();
       for (SampleId first = chunks_.begin(chunk); first < chunks_.end(chunk);) {
         const auto left = static_cast<std::size_t>(chunks_.end(chunk) - first);
         const std::size_t count = std::min(BlockSamples, left);
@@ -163,8 +165,9 @@ class Draw {
       }
     });
     std::vector<std::uint32_t>& total = scratch_.histograms.front();
+    total.resize(cells);  // a worker that came too late to get a chunk has none
     for (const auto& other : std::span(scratch_.histograms).subspan(1)) {
-      for (std::size_t i = 0; i < total.size(); ++i) total[i] += other[i];
+      for (std::size_t i = 0; i < other.size(); ++i) total[i] += other[i];
     }
   }
 
@@ -181,7 +184,7 @@ class Draw {
   /// Puts the samples of higher bins into `winners`; returns those of the deciding bins.
   std::vector<Ids> take_higher_bins(SampleSet& winners) {
     std::vector<Ids> undecided(static_cast<std::size_t>(chunks_.size()));
-    for_each_chunk(chunks_.size(), threads_, [&](std::int64_t chunk, int) {
+    workers_.for_each_chunk(chunks_.size(), [&](std::int64_t chunk, int) {
       // Copies: a store of bytes could change what lies behind a reference, as far as the
       // compiler knows, and would have it read again for every sample.
       const Groups groups = groups_;
@@ -225,7 +228,7 @@ class Draw {
       return std::span(grouped).subspan(begin, ends[g] - begin);
     };
     const Chunks group_chunks{static_cast<std::int64_t>(group_count()), 64};
-    for_each_chunk(group_chunks.size(), threads_, [&](std::int64_t chunk, int) {
+    workers_.for_each_chunk(group_chunks.size(), [&](std::int64_t chunk, int) {
       bring_best_to_front(static_cast<std::size_t>(group_chunks.begin(chunk)),
                           static_cast<std::size_t>(group_chunks.end(chunk)), members_of);
     });
@@ -274,7 +277,7 @@ class Draw {
   const Groups& groups_;
   const Ranker& ranker_;
   std::span<const std::int64_t> counts_;
-  int threads_;
+  const Workers& workers_;
   DrawScratch& scratch_;
   Chunks chunks_;
   std::vector<std::uint8_t> deciding_bins_;
@@ -284,17 +287,18 @@ class Draw {
 /// The best `counts[g]` samples of each group g, at most as many as the group has.
 template <class Groups, class Ranker>
 SampleSet draw_best(const Groups& groups, const Ranker& ranker, std::int64_t sample_count,
-                    std::span<const std::int64_t> counts, int threads, DrawScratch& scratch) {
-  return Draw(groups, ranker, sample_count, counts, threads, scratch).run();
+                    std::span<const std::int64_t> counts, const Workers& workers,
+                    DrawScratch& scratch) {
+  return Draw(groups, ranker, sample_count, counts, workers, scratch).run();
 }
 
 /// `counts[g]` samples of each group g, all members of a group equally likely.
 template <class Groups>
 SampleSet draw_equally(const Groups& groups, const RandomStream& stream, std::int64_t sample_count,
-                       std::span<const std::int64_t> counts, int threads) {
+                       std::span<const std::int64_t> counts, const Workers& workers) {
   const UniformRanker ranker(stream, bin_bits_for(sample_count, counts.size()));
   DrawScratch scratch;
-  return draw_best(groups, ranker, sample_count, counts, threads, scratch);
+  return draw_best(groups, ranker, sample_count, counts, workers, scratch);
 }
 
 }  // namespace rcap

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/chunks.hpp"
 #include "core/keys.hpp"
-#include "core/parallel.hpp"
 
 namespace rcap {
 namespace {
@@ -22,13 +22,13 @@ Chunks chunks_for_sums(const ClassIndex& classes) {
 /// data has a row of sums of its own, and the rows are added in order: the result does
 /// not depend on the threads.
 template <class Term>
-std::vector<double> sum_by_class(const ClassIndex& classes, const SampleSet& samples, int threads,
-                                 const Term& term) {
+std::vector<double> sum_by_class(const ClassIndex& classes, const SampleSet& samples,
+                                 const Workers& workers, const Term& term) {
   const Chunks chunks = chunks_for_sums(classes);
   const auto class_count = static_cast<std::size_t>(classes.class_count());
   std::vector<double> rows(static_cast<std::size_t>(chunks.size()) * class_count);
   classes.visit([&](auto labels) {
-    for_each_chunk(chunks.size(), threads, [&](std::int64_t chunk, int) {
+    workers.for_each_chunk(chunks.size(), [&](std::int64_t chunk, int) {
       double* sums = rows.data() + static_cast<std::size_t>(chunk) * class_count;
       for (std::int64_t word = chunks.begin(chunk); word < chunks.end(chunk); ++word) {
         for_each_bit(samples.words()[static_cast<std::size_t>(word)], word * 64, [&](SampleId id) {
@@ -81,23 +81,23 @@ void LossMemory::record(std::span<const SampleId> ids, std::span<const float> lo
   }
 }
 
-std::vector<double> LossMemory::clip(const SampleSet& samples, int threads) {
-  return sum_by_class(*classes_, samples, threads, [this](SampleId id, std::size_t label) {
+std::vector<double> LossMemory::clip(const SampleSet& samples, const Workers& workers) {
+  return sum_by_class(*classes_, samples, workers, [this](SampleId id, std::size_t label) {
     float& loss = losses_[static_cast<std::size_t>(id)];
     loss = std::min(loss, class_limits_[label]);
     return static_cast<double>(loss);
   });
 }
 
-std::vector<double> LossMemory::class_sums(const SampleSet& samples, int threads) const {
-  return sum_by_class(*classes_, samples, threads, [this](SampleId id, std::size_t label) {
+std::vector<double> LossMemory::class_sums(const SampleSet& samples, const Workers& workers) const {
+  return sum_by_class(*classes_, samples, workers, [this](SampleId id, std::size_t label) {
     return static_cast<double>(
         std::min(losses_[static_cast<std::size_t>(id)], class_limits_[label]));
   });
 }
 
 std::vector<double> LossMemory::class_masses(const SampleSet& samples, double beta,
-                                             int threads) const {
+                                             const Workers& workers) const {
   // Shifted by the largest loss of the class, so that no exponential overflows and the
   // whole of a class never vanishes.
   std::vector<float> largest(class_limits_.size());
@@ -112,8 +112,8 @@ std::vector<double> LossMemory::class_masses(const SampleSet& samples, double be
     return exact_exp((static_cast<double>(loss) - static_cast<double>(largest[label])) / beta);
   };
   const auto everything = SampleSet::all(classes_->sample_count());
-  std::vector<double> masses = sum_by_class(*classes_, samples, threads, term);
-  const std::vector<double> totals = sum_by_class(*classes_, everything, threads, term);
+  std::vector<double> masses = sum_by_class(*classes_, samples, workers, term);
+  const std::vector<double> totals = sum_by_class(*classes_, everything, workers, term);
   for (std::size_t j = 0; j < masses.size(); ++j) {
     masses[j] = totals[j] == 0 ? 0 : masses[j] / totals[j];
   }

@@ -43,6 +43,7 @@ std::span<const float> scores_of(std::string_view method, const ClassIndex& clas
 
 std::unique_ptr<Pruner> make_full(Classes classes, const PrunerOptions& options) {
   // Keeps all, whatever rate is set: a run on everything is what others compare with.
+  (void)keep_count_of(*classes, options.common);  // a rate out of range is still a mistake
   PrunerOptions whole = options;
   whole.common.pruning_rate = 0;
   SampleSet everything = SampleSet::all(classes->sample_count());

@@ -35,6 +35,7 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
       options_(options),
       keep_count_(rcap::keep_count(classes_->sample_count(), classes_->class_count(),
                                    options.pruning_rate)),
+      workers_(options.threads),
       selected_(classes_->sample_count()),
       pending_(SampleSet::all(classes_->sample_count())) {
   if (options.threads < 1) {
@@ -59,12 +60,12 @@ const Selection& Pruner::select(std::int64_t epoch) {
         pending_count(), classes_->sample_count(), first_of(pending_)));
   }
   if (epoch != epoch_) {
-    make_selection(epoch, selected_);
+    make_selection(epoch, selected_, workers_);
     pending_ = selected_;
     epoch_ = epoch;
   }
   if (selection_.epoch != epoch) {
-    selected_.list_ids(selection_.ids, options_.threads);
+    selected_.list_ids(selection_.ids, workers_);
     weigh(selection_.ids, selection_.weights);
     selection_.epoch = epoch;
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/parallel.hpp"
+#include "core/chunks.hpp"
 #include "core/vector_clones.hpp"
 
 namespace rcap {
@@ -28,13 +28,13 @@ SampleSet SampleSet::all(std::int64_t sample_count) {
 
 std::int64_t SampleSet::count() const noexcept { return count_bits(words_); }
 
-std::vector<SampleId> SampleSet::ids(int threads) const {
+std::vector<SampleId> SampleSet::ids(const Workers& workers) const {
   std::vector<SampleId> ids;
-  list_ids(ids, threads);
+  list_ids(ids, workers);
   return ids;
 }
 
-void SampleSet::list_ids(std::vector<SampleId>& ids, int threads) const {
+void SampleSet::list_ids(std::vector<SampleId>& ids, const Workers& workers) const {
   const Chunks chunks{static_cast<std::int64_t>(words_.size()), WordsPerChunk};
   const auto words_of = [&](std::int64_t chunk) {
     return words().subspan(static_cast<std::size_t>(chunks.begin(chunk)),
@@ -46,7 +46,7 @@ void SampleSet::list_ids(std::vector<SampleId>& ids, int threads) const {
     first[c + 1] = first[c] + count_bits(words_of(chunk));
   }
   ids.resize(static_cast<std::size_t>(first.back()));
-  for_each_chunk(chunks.size(), threads, [&](std::int64_t chunk, int) {
+  workers.for_each_chunk(chunks.size(), [&](std::int64_t chunk, int) {
     SampleId* out = ids.data() + first[static_cast<std::size_t>(chunk)];
     SampleId first_id = chunks.begin(chunk) * 64;
     for (const std::uint64_t word : words_of(chunk)) {

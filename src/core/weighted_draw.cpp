@@ -190,7 +190,7 @@ void check_weights(const ClassIndex& classes, const LossWeights& weights) {
 
 SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
                         std::span<const std::int64_t> counts, const RandomStream& stream,
-                        int threads, DrawScratch* scratch) {
+                        const Workers& workers, DrawScratch* scratch) {
   check_weights(classes, weights);
   check_counts("draw_weighted", classes.class_sizes(), counts);
   DrawScratch own;
@@ -200,31 +200,31 @@ SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
     RaceRanker ranker(classes, groups, weights, stream,
                       bin_bits_for(classes.sample_count(), counts.size()));
     ranker.aim_at(counts, used.last_keys);
-    return draw_best(groups, ranker, classes.sample_count(), counts, threads, used);
+    return draw_best(groups, ranker, classes.sample_count(), counts, workers, used);
   });
 }
 
 SampleSet draw_per_class(const ClassIndex& classes, std::span<const std::int64_t> counts,
-                         const RandomStream& stream, int threads) {
+                         const RandomStream& stream, const Workers& workers) {
   check_counts("draw_per_class", classes.class_sizes(), counts);
   return classes.visit([&](auto labels) {
     return draw_equally(LabelGroups{labels.data()}, stream, classes.sample_count(), counts,
-                        threads);
+                        workers);
   });
 }
 
 SampleSet draw_uniform(std::int64_t sample_count, std::int64_t count, const RandomStream& stream,
-                       int threads) {
+                       const Workers& workers) {
   const std::array counts{count};
   check_counts("draw_uniform", std::array{sample_count}, counts);
-  return draw_equally(OneGroup{}, stream, sample_count, counts, threads);
+  return draw_equally(OneGroup{}, stream, sample_count, counts, workers);
 }
 
 SampleSet draw_from(const SampleSet& members, std::int64_t count, const RandomStream& stream,
-                    int threads) {
+                    const Workers& workers) {
   check_counts("draw_from", std::array{members.count()}, std::array{count});
   const std::array<std::int64_t, 2> counts{count, 0};
-  return draw_equally(MemberGroups{&members}, stream, members.sample_count(), counts, threads);
+  return draw_equally(MemberGroups{&members}, stream, members.sample_count(), counts, workers);
 }
 
 double sum_of_keys(const ClassIndex& classes, const LossWeights& weights,

@@ -37,6 +37,8 @@ TEST(MakePruner, NamesOptionsOutOfRange) {
   EXPECT_THAT(refusal("rcap", [](auto& o) { o.rcap.beta = 0; }), HasSubstr("beta is 0; it must"));
   EXPECT_THAT(refusal("rcap", [](auto& o) { o.common.pruning_rate = 1; }),
               HasSubstr("pruning_rate is 1"));
+  EXPECT_THAT(refusal("full", [](auto& o) { o.common.pruning_rate = 1; }),
+              HasSubstr("pruning_rate is 1"));
   EXPECT_THAT(refusal("rcap", [](auto& o) { o.common.threads = 0; }), HasSubstr("threads is 0"));
   EXPECT_THAT(refusal("rcap", [](auto& o) { o.rcap.min_per_class = -1; }),
               HasSubstr("min_per_class is -1"));

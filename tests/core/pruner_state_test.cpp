@@ -144,5 +144,16 @@ TEST(PrunerState, BelongsToItsDataSetMethodAndOptions) {
   EXPECT_THAT(refusal(*make_pruner("rs2", classes, options_for(*classes))), HasSubstr("rcap"));
 }
 
+TEST(PrunerState, OfAStaticMethodBelongsToItsSubset) {
+  const TemporaryFolder folder;
+  const auto path = folder / "state.rcap";
+  const auto classes = small_data_set(500);
+  PrunerOptions options = options_for(*classes);
+  make_pruner("ccs", classes, options)->save(path);
+  options.ccs.strata = 5;
+  EXPECT_THAT(message_of<StateMismatch>([&] { make_pruner("ccs", classes, options)->load(path); }),
+              HasSubstr("chosen_samples="));
+}
+
 }  // namespace
 }  // namespace rcap

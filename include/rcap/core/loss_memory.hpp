@@ -36,7 +36,7 @@ class LossMemory {
   void prefetch(std::span<const SampleId> ids) const;
   /// Clips the losses of the members of `samples`, which must hold all that were recorded
   /// since the last time, and returns their sums (`class_sums`).
-  std::vector<double> clip(const SampleSet& samples, int threads = 1);
+  std::vector<double> clip(const SampleSet& samples, const Workers& workers = 1);
 
   /// The loss of one sample.
   [[nodiscard]] float loss(SampleId id) const noexcept {
@@ -48,13 +48,14 @@ class LossMemory {
   [[nodiscard]] std::span<const float> class_limits() const noexcept { return class_limits_; }
 
   /// Sums the losses of every class over the members of `samples`. Added up in a
-  /// fixed order, so the sums do not depend on `threads`.
-  [[nodiscard]] std::vector<double> class_sums(const SampleSet& samples, int threads = 1) const;
+  /// fixed order, so the sums do not depend on the workers.
+  [[nodiscard]] std::vector<double> class_sums(const SampleSet& samples,
+                                               const Workers& workers = 1) const;
 
   /// For every class the part of its softmax(phi / beta) that lies on the members of
   /// `samples`: 1 where all of it does. Added up in a fixed order.
   [[nodiscard]] std::vector<double> class_masses(const SampleSet& samples, double beta,
-                                                 int threads = 1) const;
+                                                 const Workers& workers = 1) const;
 
   /// The arrays for a state file.
   void list_state(StateFields& fields) {

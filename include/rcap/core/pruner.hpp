@@ -100,7 +100,7 @@ class Pruner {
          const CommonOptions& options);
 
   /// Makes `selected` the selection of `epoch`; it comes holding the last one.
-  virtual void make_selection(std::int64_t epoch, SampleSet& selected) = 0;
+  virtual void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) = 0;
   /// Takes in losses that `observe` has checked. During the initial pass `epoch()` is -1.
   virtual void record(std::span<const SampleId> ids, std::span<const float> losses) = 0;
   /// Asks for the memory that `record` will need for these samples.
@@ -130,6 +130,7 @@ class Pruner {
   std::shared_ptr<const ClassIndex> classes_;
   CommonOptions options_;
   std::int64_t keep_count_;
+  Workers workers_;
   std::int64_t epoch_ = -1;
   SampleSet selected_;
   Selection selection_;  ///< `selected_` spelled out, where its epoch is `epoch_`

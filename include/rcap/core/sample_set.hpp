@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rcap/core/ids.hpp"
+#include "rcap/core/workers.hpp"
 
 namespace rcap {
 
@@ -39,9 +40,9 @@ class SampleSet {
   [[nodiscard]] std::int64_t count() const noexcept;
 
   /// The members in ascending order.
-  [[nodiscard]] std::vector<SampleId> ids(int threads = 1) const;
+  [[nodiscard]] std::vector<SampleId> ids(const Workers& workers = 1) const;
   /// The same into a vector whose memory is used again.
-  void list_ids(std::vector<SampleId>& ids, int threads = 1) const;
+  void list_ids(std::vector<SampleId>& ids, const Workers& workers = 1) const;
 
   /// Takes the members of `other`, a set over the same data set, out of this one.
   void subtract(const SampleSet& other) noexcept;

@@ -11,7 +11,7 @@
 namespace rcap {
 
 /// Draws without replacement. All of them rank samples by a key that is a pure
-/// function of (stream, sample) and take the best; none depends on `threads`.
+/// function of (stream, sample) and take the best; none depends on the workers.
 
 /// The losses that `draw_weighted` turns into probabilities.
 struct LossWeights {
@@ -45,23 +45,23 @@ struct DrawScratch {
 /// nine in the worst case (a data set of tiny classes).
 [[nodiscard]] SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
                                       std::span<const std::int64_t> counts,
-                                      const RandomStream& stream, int threads = 1,
+                                      const RandomStream& stream, const Workers& workers = 1,
                                       DrawScratch* scratch = nullptr);
 
 /// Draws `counts[j]` samples of every class j, all members equally likely.
 [[nodiscard]] SampleSet draw_per_class(const ClassIndex& classes,
                                        std::span<const std::int64_t> counts,
-                                       const RandomStream& stream, int threads = 1);
+                                       const RandomStream& stream, const Workers& workers = 1);
 
 /// Draws `count` of `sample_count` samples, all equally likely. For one stream the
 /// sets are nested: the draw of 10 is part of the draw of 20, which makes the draws
 /// of 0, 1, 2, ... samples the prefixes of one random permutation.
 [[nodiscard]] SampleSet draw_uniform(std::int64_t sample_count, std::int64_t count,
-                                     const RandomStream& stream, int threads = 1);
+                                     const RandomStream& stream, const Workers& workers = 1);
 
 /// Draws `count` of the members of a set, all equally likely; nested likewise.
 [[nodiscard]] SampleSet draw_from(const SampleSet& members, std::int64_t count,
-                                  const RandomStream& stream, int threads = 1);
+                                  const RandomStream& stream, const Workers& workers = 1);
 
 /// The number by which `draw_weighted` ranks a sample: loss / beta - ln(-ln(1 - u)),
 /// u = (bits + 1/2) / 2^64. Larger wins. Made of IEEE basic operations only, so it

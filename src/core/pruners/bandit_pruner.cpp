@@ -75,13 +75,13 @@ std::vector<float> BanditPruner::scores() const {
   return scores;
 }
 
-void BanditPruner::make_selection(std::int64_t epoch, SampleSet& selected) {
+void BanditPruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
   const std::int64_t sample_count = classes().sample_count();
   const RandomStream random(common_options().seed, Purpose::Exploration, epoch);
   if (seen_.count() == 0) {
     selected = options_.full_first_epoch
                    ? SampleSet::all(sample_count)
-                   : draw_uniform(sample_count, keep_count(), random, common_options().threads);
+                   : draw_uniform(sample_count, keep_count(), random, workers);
     return;
   }
   const std::int64_t round = (epoch - 1) / options_.period;
@@ -89,13 +89,14 @@ void BanditPruner::make_selection(std::int64_t epoch, SampleSet& selected) {
   last_round_ = round;
   const bool explores = options_.rule == BanditRule::EpsilonGreedy;
   const auto random_count =
-      explores ? static_cast<std::int64_t>(options_.epsilon * static_cast<double>(keep_count()))
-               : 0;
+      explores
+          ? static_cast<std::int64_t>(options_.epsilon * static_cast<double>(keep_count()) + 1e-6)
+          : 0;
   selected = top_scores(scores(), keep_count() - random_count);
   if (random_count > 0) {
     SampleSet rest = SampleSet::all(sample_count);
     rest.subtract(selected);
-    selected.unite(draw_from(rest, random_count, random, common_options().threads));
+    selected.unite(draw_from(rest, random_count, random, workers));
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/parallel.hpp"
+#include "core/chunks.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/weighted_draw.hpp"
@@ -46,10 +46,10 @@ std::int64_t batches_of(std::int64_t samples, std::int64_t batch_size) {
 }
 
 /// Added up piece by piece in a fixed order.
-double mean_of(std::span<const float> values, int threads) {
+double mean_of(std::span<const float> values, const Workers& workers) {
   const Chunks chunks{static_cast<std::int64_t>(values.size()), 1 << 16};
   std::vector<double> sums(static_cast<std::size_t>(chunks.size()));
-  for_each_chunk(chunks.size(), threads, [&](std::int64_t chunk, int) {
+  workers.for_each_chunk(chunks.size(), [&](std::int64_t chunk, int) {
     sums[static_cast<std::size_t>(chunk)] = std::accumulate(
         values.begin() + chunks.begin(chunk), values.begin() + chunks.end(chunk), 0.0);
   });
@@ -94,30 +94,30 @@ bool InfoBatchPruner::prunes(std::int64_t epoch) const {
          options_.annealing * static_cast<double>(options_.epochs);
 }
 
-void InfoBatchPruner::make_selection(std::int64_t epoch, SampleSet& selected) {
-  const int threads = common_options().threads;
+void InfoBatchPruner::make_selection(std::int64_t epoch, SampleSet& selected,
+                                     const Workers& workers) {
   selected = SampleSet::all(classes().sample_count());
   rescaled_ = SampleSet(classes().sample_count());
   if (prunes(epoch)) {
-    const SampleSet below = samples_below(scores_, mean_of(scores_, threads));
+    const SampleSet below = samples_below(scores_, mean_of(scores_, workers));
     const auto kept =
         static_cast<std::int64_t>(kept_part_ * static_cast<double>(below.count()) + 1e-6);
     rescaled_ = draw_from(below, kept,
-                          RandomStream(common_options().seed, Purpose::Selection, epoch), threads);
+                          RandomStream(common_options().seed, Purpose::Selection, epoch), workers);
     selected.subtract(below);
     selected.unite(rescaled_);
   }
-  if (total_batches_) cut_to_budget(epoch, selected);
+  if (total_batches_) cut_to_budget(epoch, selected, workers);
 }
 
-void InfoBatchPruner::cut_to_budget(std::int64_t epoch, SampleSet& selected) {
+void InfoBatchPruner::cut_to_budget(std::int64_t epoch, SampleSet& selected,
+                                    const Workers& workers) {
   const std::int64_t batch_size = *options_.batch_size;
   const std::int64_t wanted = batches_of(selected.count(), batch_size);
   const std::int64_t left = *total_batches_ - used_batches_;
   if (wanted > left) {
     selected = draw_from(selected, std::min(selected.count(), left * batch_size),
-                         RandomStream(common_options().seed, Purpose::Budget, epoch),
-                         common_options().threads);
+                         RandomStream(common_options().seed, Purpose::Budget, epoch), workers);
   }
   used_batches_ += std::min(wanted, left);
 }

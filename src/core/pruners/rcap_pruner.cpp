@@ -66,23 +66,28 @@ void RcapPruner::record(std::span<const SampleId> ids, std::span<const float> lo
   }
 }
 
-std::vector<double> RcapPruner::errors_over(const SampleSet& samples) const {
+std::vector<double> RcapPruner::errors_over(const SampleSet& samples,
+                                            const Workers& workers) const {
   return options_.class_share == ClassShare::Mass
-             ? memory_.class_masses(samples, options_.beta, common_options().threads)
-             : memory_.class_sums(samples, common_options().threads);
+             ? memory_.class_masses(samples, options_.beta, workers)
+             : memory_.class_sums(samples, workers);
 }
 
 std::vector<double> RcapPruner::class_errors() const {
-  if (epoch() < 0) return errors_over(SampleSet::all(classes().sample_count()));
-  std::vector<double> errors = errors_over(selected());
-  judge_starved_classes(errors);
+  return class_errors(common_options().threads);
+}
+
+std::vector<double> RcapPruner::class_errors(const Workers& workers) const {
+  if (epoch() < 0) return errors_over(SampleSet::all(classes().sample_count()), workers);
+  std::vector<double> errors = errors_over(selected(), workers);
+  judge_starved_classes(errors, workers);
   return errors;
 }
 
-void RcapPruner::judge_starved_classes(std::vector<double>& errors) const {
+void RcapPruner::judge_starved_classes(std::vector<double>& errors, const Workers& workers) const {
   if (options_.min_per_class > 0) return;  // there are none
   const std::vector<std::int64_t> taken = classes().count_by_class(selected().ids());
-  const std::vector<double> whole = errors_over(SampleSet::all(classes().sample_count()));
+  const std::vector<double> whole = errors_over(SampleSet::all(classes().sample_count()), workers);
   const double keep_fraction =
       static_cast<double>(keep_count()) / static_cast<double>(classes().sample_count());
   for (std::size_t j = 0; j < errors.size(); ++j) {
@@ -107,17 +112,17 @@ std::vector<std::int64_t> RcapPruner::counts_for(std::span<const double> errors)
   return split_budget(sizes, weights, keep_count(), options_.min_per_class);
 }
 
-void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected) {
+void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
   std::vector<double> errors;
-  if (this->epoch() >= 0) errors = memory_.clip(selected, common_options().threads);
+  if (this->epoch() >= 0) errors = memory_.clip(selected, workers);
   if (this->epoch() < 0 || options_.class_share == ClassShare::Mass) {
-    errors = class_errors();
+    errors = class_errors(workers);
   } else {  // the sums of the clipped losses are the errors
-    judge_starved_classes(errors);
+    judge_starved_classes(errors, workers);
   }
   selected = draw_weighted(classes(), {memory_.stored_losses(), options_.beta}, counts_for(errors),
-                           RandomStream(common_options().seed, Purpose::Selection, epoch),
-                           common_options().threads, &scratch_);
+                           RandomStream(common_options().seed, Purpose::Selection, epoch), workers,
+                           &scratch_);
 }
 
 void RcapPruner::list_state(StateFields& fields) { memory_.list_state(fields); }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rcap/core/error.hpp"
+#include "rcap/core/random_stream.hpp"
 
 namespace rcap {
 
@@ -16,6 +17,15 @@ StaticPruner::StaticPruner(std::string method, std::shared_ptr<const ClassIndex>
   }
 }
 
-void StaticPruner::make_selection(std::int64_t, SampleSet& selected) { selected = chosen_; }
+void StaticPruner::make_selection(std::int64_t, SampleSet& selected, const Workers&) {
+  selected = chosen_;
+}
+
+std::vector<std::string> StaticPruner::describe_options() const {
+  std::uint64_t digest = 0;
+  for (const std::uint64_t word : chosen_.words())
+    digest = mix64(digest + RandomStream::Gamma) ^ word;
+  return {fmt::format("chosen_samples={:016x}", mix64(digest))};
+}
 
 }  // namespace rcap

@@ -31,28 +31,27 @@ Rs2Pruner::Rs2Pruner(std::shared_ptr<const ClassIndex> classes, const CommonOpti
   }
 }
 
-void Rs2Pruner::make_selection(std::int64_t epoch, SampleSet& selected) {
-  const int threads = common_options().threads;
+void Rs2Pruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
   if (!options_.replacement) {
-    selected = block_of_permutation(epoch);
+    selected = block_of_permutation(epoch, workers);
   } else if (options_.stratified) {
     const auto sizes = classes().class_sizes();
     const auto counts = split_budget(sizes, as_weights(sizes), keep_count());
     selected =
-        draw_per_class(classes(), counts, selection_stream(common_options(), epoch), threads);
+        draw_per_class(classes(), counts, selection_stream(common_options(), epoch), workers);
   } else {
     selected = draw_uniform(classes().sample_count(), keep_count(),
-                            selection_stream(common_options(), epoch), threads);
+                            selection_stream(common_options(), epoch), workers);
   }
 }
 
-SampleSet Rs2Pruner::block_of_permutation(std::int64_t epoch) const {
+SampleSet Rs2Pruner::block_of_permutation(std::int64_t epoch, const Workers& workers) const {
   const std::int64_t size = classes().sample_count();
   const std::int64_t blocks = (size + keep_count() - 1) / keep_count();
   const RandomStream stream(common_options().seed, Purpose::Permutation, epoch / blocks);
   // The first m places of the permutation are the draw of m samples from its stream.
   const auto first_places = [&](std::int64_t count) {
-    return draw_uniform(size, count, stream, common_options().threads);
+    return draw_uniform(size, count, stream, workers);
   };
   const std::int64_t begin = epoch % blocks * keep_count();
   const std::int64_t end = begin + keep_count();
@@ -73,9 +72,9 @@ BalancedPruner::BalancedPruner(std::shared_ptr<const ClassIndex> classes,
   counts_ = split_budget(sizes, std::vector<double>(sizes.size(), 1.0), keep_count());
 }
 
-void BalancedPruner::make_selection(std::int64_t epoch, SampleSet& selected) {
-  selected = draw_per_class(classes(), counts_, selection_stream(common_options(), epoch),
-                            common_options().threads);
+void BalancedPruner::make_selection(std::int64_t epoch, SampleSet& selected,
+                                    const Workers& workers) {
+  selected = draw_per_class(classes(), counts_, selection_stream(common_options(), epoch), workers);
 }
 
 }  // namespace rcap

@@ -115,6 +115,8 @@ TEST(EpsilonGreedy, GivesATruncatedPartToChance) {
   EXPECT_EQ(random_part(50'000, 0.9, 0.1), 500);
   EXPECT_EQ(random_part(30, 0.9, 0.1), 0);
   EXPECT_EQ(random_part(50, 0.9, 0.2), 1);
+  // .29 * 100 is 28.999999999999996 in floating point.
+  EXPECT_EQ(random_part(1000, 0.9, 0.29), 29);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ class BanditPruner final : public Pruner {
   [[nodiscard]] std::span<const float> variances() const noexcept { return variances_; }
 
  private:
-  void make_selection(std::int64_t epoch, SampleSet& selected) override;
+  void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void list_state(StateFields& fields) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override;

@@ -38,14 +38,14 @@ class InfoBatchPruner final : public Pruner {
   }
 
  private:
-  void make_selection(std::int64_t epoch, SampleSet& selected) override;
+  void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void weigh(std::span<const SampleId> ids, std::vector<float>& weights) const override;
   void list_state(StateFields& fields) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override;
 
   [[nodiscard]] bool prunes(std::int64_t epoch) const;
-  void cut_to_budget(std::int64_t epoch, SampleSet& selected);
+  void cut_to_budget(std::int64_t epoch, SampleSet& selected, const Workers& workers);
 
   InfoBatchOptions options_;
   double kept_part_ = 1;  ///< of the samples below the mean

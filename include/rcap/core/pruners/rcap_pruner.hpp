@@ -60,14 +60,16 @@ class RcapPruner final : public Pruner {
   [[nodiscard]] const LossMemory& memory() const noexcept { return memory_; }
 
  private:
-  void make_selection(std::int64_t epoch, SampleSet& selected) override;
+  void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void prefetch(std::span<const SampleId> ids) const override { memory_.prefetch(ids); }
   void list_state(StateFields& fields) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override;
 
-  [[nodiscard]] std::vector<double> errors_over(const SampleSet& samples) const;
-  void judge_starved_classes(std::vector<double>& errors) const;
+  [[nodiscard]] std::vector<double> errors_over(const SampleSet& samples,
+                                                const Workers& workers) const;
+  [[nodiscard]] std::vector<double> class_errors(const Workers& workers) const;
+  void judge_starved_classes(std::vector<double>& errors, const Workers& workers) const;
   [[nodiscard]] std::vector<std::int64_t> counts_for(std::span<const double> errors) const;
 
   RcapOptions options_;

@@ -11,12 +11,15 @@ namespace rcap {
 /// once their samples are chosen (`static_selection.hpp`).
 class StaticPruner final : public Pruner {
  public:
+  /// @param chosen  the subset; a state belongs to it, so that a run cannot go on with
+  ///                scores or options that choose another
   StaticPruner(std::string method, std::shared_ptr<const ClassIndex> classes,
                const CommonOptions& common, SampleSet chosen);
 
  private:
-  void make_selection(std::int64_t epoch, SampleSet& selected) override;
+  void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId>, std::span<const float>) override {}
+  [[nodiscard]] std::vector<std::string> describe_options() const override;
 
   SampleSet chosen_;
 };

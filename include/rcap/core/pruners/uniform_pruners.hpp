@@ -27,11 +27,11 @@ class Rs2Pruner final : public Pruner {
             const Rs2Options& options);
 
  private:
-  void make_selection(std::int64_t epoch, SampleSet& selected) override;
+  void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId>, std::span<const float>) override {}
   [[nodiscard]] std::vector<std::string> describe_options() const override;
 
-  [[nodiscard]] SampleSet block_of_permutation(std::int64_t epoch) const;
+  [[nodiscard]] SampleSet block_of_permutation(std::int64_t epoch, const Workers& workers) const;
 
   Rs2Options options_;
 };
@@ -43,7 +43,7 @@ class BalancedPruner final : public Pruner {
   BalancedPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common);
 
  private:
-  void make_selection(std::int64_t epoch, SampleSet& selected) override;
+  void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId>, std::span<const float>) override {}
 
   std::vector<std::int64_t> counts_;
