@@ -6,8 +6,7 @@
 #include <queue>
 #include <string_view>
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -16,8 +15,8 @@ namespace {
 void check_lengths(std::string_view where, std::span<const std::int64_t> class_sizes,
                    std::string_view other_name, std::size_t other_length) {
   if (class_sizes.size() != other_length) {
-    throw InvalidArgument(fmt::format("{}: {} has {} entries for {} classes", where, other_name,
-                                      other_length, class_sizes.size()));
+    throw InvalidArgument(formatted("{}: {} has {} entries for {} classes", where, other_name,
+                                    other_length, class_sizes.size()));
   }
 }
 
@@ -27,13 +26,13 @@ void check_budget(std::string_view where, std::span<const std::int64_t> class_si
   for (std::size_t j = 0; j < class_sizes.size(); ++j) {
     if (class_sizes[j] < 0) {
       throw InvalidArgument(
-          fmt::format("{}: class_sizes[{}] is {}; it must be >= 0", where, j, class_sizes[j]));
+          formatted("{}: class_sizes[{}] is {}; it must be >= 0", where, j, class_sizes[j]));
     }
     total += class_sizes[j];
   }
   if (keep_count < 0 || keep_count > total) {
     throw InvalidArgument(
-        fmt::format("{}: keep_count is {}; it must lie in 0..{}", where, keep_count, total));
+        formatted("{}: keep_count is {}; it must lie in 0..{}", where, keep_count, total));
   }
 }
 
@@ -108,8 +107,8 @@ void mend_counts(std::span<const double> shares, std::span<const std::int64_t> l
 std::int64_t keep_count(std::int64_t sample_count, ClassId class_count, double pruning_rate) {
   if (!(pruning_rate >= 0.0 && pruning_rate < 1.0)) {
     throw InvalidArgument(
-        fmt::format("pruning_rate is {}; it is the fraction removed and must satisfy 0 <= rate < 1",
-                    pruning_rate));
+        formatted("pruning_rate is {}; it is the fraction removed and must satisfy 0 <= rate < 1",
+                  pruning_rate));
   }
   const double kept = (1.0 - pruning_rate) * static_cast<double>(sample_count);
   const auto whole = static_cast<std::int64_t>(std::floor(kept + 1e-6));
@@ -124,8 +123,8 @@ std::vector<double> share_budget(std::span<const std::int64_t> class_sizes,
   for (std::size_t j = 0; j < class_sizes.size(); ++j) {
     if (!(std::isfinite(class_weights[j]) && class_weights[j] >= 0)) {
       throw InvalidArgument(
-          fmt::format("share_budget: class_weights[{}] is {}; weights must be finite and >= 0", j,
-                      class_weights[j]));
+          formatted("share_budget: class_weights[{}] is {}; weights must be finite and >= 0", j,
+                    class_weights[j]));
     }
     if (class_sizes[j] > 0) order.push_back(j);
   }
@@ -166,8 +165,7 @@ std::vector<std::int64_t> round_shares(std::span<const std::int64_t> class_sizes
   check_lengths("round_shares", class_sizes, "shares", shares.size());
   check_budget("round_shares", class_sizes, keep_count);
   if (min_per_class < 0) {
-    throw InvalidArgument(
-        fmt::format("min_per_class is {}; it must be a count >= 0", min_per_class));
+    throw InvalidArgument(formatted("min_per_class is {}; it must be a count >= 0", min_per_class));
   }
   const std::int64_t minimum = affordable_minimum(class_sizes, keep_count, min_per_class);
   std::vector<std::int64_t> lowest(class_sizes.size());

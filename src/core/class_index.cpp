@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <limits>
 
-#include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -15,8 +15,8 @@ namespace {
 template <class Label>
 [[noreturn]] void refuse_label(std::size_t sample, Label label, std::int64_t limit) {
   throw InvalidArgument(
-      fmt::format("ClassIndex: the label of sample {} is {}; labels must lie in 0..{}", sample,
-                  +label, limit - 1));
+      formatted("ClassIndex: the label of sample {} is {}; labels must lie in 0..{}", sample,
+                +label, limit - 1));
 }
 
 template <class Label>
@@ -25,12 +25,12 @@ ClassId find_class_count(std::span<const Label> labels, std::optional<ClassId> g
     throw InvalidArgument("ClassIndex: the data set is empty; it needs at least one sample");
   }
   if (std::cmp_greater(labels.size(), ClassIndex::MaxSamples)) {
-    throw InvalidArgument(fmt::format("ClassIndex: the data set has {} samples; {} are the most",
-                                      labels.size(), +ClassIndex::MaxSamples));
+    throw InvalidArgument(formatted("ClassIndex: the data set has {} samples; {} are the most",
+                                    labels.size(), +ClassIndex::MaxSamples));
   }
   if (given && (*given < 1 || *given > ClassIndex::MaxClasses)) {
-    throw InvalidArgument(fmt::format("ClassIndex: class_count is {}; it must lie in 1..{}", *given,
-                                      +ClassIndex::MaxClasses));
+    throw InvalidArgument(formatted("ClassIndex: class_count is {}; it must lie in 1..{}", *given,
+                                    +ClassIndex::MaxClasses));
   }
   const std::int64_t limit = given.value_or(ClassIndex::MaxClasses);
   Label largest = 0;

@@ -5,8 +5,7 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/pruners/static_pruner.hpp"
@@ -34,7 +33,7 @@ std::unique_ptr<Pruner> make_static(std::string_view method, Classes classes,
 std::span<const float> scores_of(std::string_view method, const ClassIndex& classes,
                                  const PrunerOptions& options) {
   if (std::cmp_not_equal(options.scores.size(), classes.sample_count())) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(formatted(
         "{}: {} scores for {} samples; it chooses by one score per sample from a full training run",
         method, options.scores.size(), classes.sample_count()));
   }
@@ -65,7 +64,7 @@ std::unique_ptr<Pruner> make_ccs(Classes classes, const PrunerOptions& options) 
 
 std::unique_ptr<Pruner> make_metriq(Classes classes, const PrunerOptions& options) {
   if (std::cmp_not_equal(options.recalls.size(), classes->class_count())) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(formatted(
         "metriq: {} recalls for {} classes; it chooses by the recall of every class on held-out "
         "data",
         options.recalls.size(), classes->class_count()));
@@ -151,8 +150,8 @@ std::unique_ptr<Pruner> make_pruner(std::string_view method,
     if (known.info.name == method) return known.make(std::move(classes), options);
   }
   std::string names;
-  for (const Method& known : Methods) names += fmt::format(" {}", known.info.name);
-  throw InvalidArgument(fmt::format("there is no method \"{}\"; the methods are{}", method, names));
+  for (const Method& known : Methods) names += formatted(" {}", known.info.name);
+  throw InvalidArgument(formatted("there is no method \"{}\"; the methods are{}", method, names));
 }
 
 }  // namespace rcap

@@ -4,8 +4,7 @@
 #include <array>
 #include <limits>
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "core/saturate.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
@@ -39,22 +38,22 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
       selected_(classes_->sample_count()),
       pending_(SampleSet::all(classes_->sample_count())) {
   if (options.threads < 1) {
-    throw InvalidArgument(fmt::format("threads is {}; it must be at least 1", options.threads));
+    throw InvalidArgument(formatted("threads is {}; it must be at least 1", options.threads));
   }
 }
 
 const Selection& Pruner::select(std::int64_t epoch) {
   if (epoch < 0) {
-    throw InvalidArgument(fmt::format("select: epoch is {}; epochs count from 0", epoch));
+    throw InvalidArgument(formatted("select: epoch is {}; epochs count from 0", epoch));
   }
   if (epoch < epoch_) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(formatted(
         "select: epoch {} lies before epoch {}, which is under way; epochs only go up (load an "
         "earlier state, or make a new pruner, to start again)",
         epoch, epoch_));
   }
   if (epoch_ < 0 && needs_initial_losses() && pending_count() > 0) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(formatted(
         "select: {} of {} samples have no initial loss, the first is sample {}; observe the loss "
         "of every sample once before the first epoch",
         pending_count(), classes_->sample_count(), first_of(pending_)));
@@ -75,14 +74,14 @@ const Selection& Pruner::select(std::int64_t epoch) {
 template <class Real>
 void Pruner::check_and_record(std::span<const SampleId> ids, std::span<const Real> losses) {
   if (ids.size() != losses.size()) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(formatted(
         "observe: {} losses for {} ids; give one loss per sample, not the mean of a batch",
         losses.size(), ids.size()));
   }
   if (epoch_ < 0 && !needs_initial_losses()) {
-    throw InvalidArgument(fmt::format(
-        "observe: nothing is selected yet; {} takes no initial losses, call select first",
-        method_));
+    throw InvalidArgument(
+        formatted("observe: nothing is selected yet; {} takes no initial losses, call select first",
+                  method_));
   }
   const auto sample_count = static_cast<std::uint64_t>(classes_->sample_count());
   constexpr std::size_t BlockIds = 256;
@@ -124,16 +123,15 @@ void Pruner::refuse(std::span<const SampleId> ids, std::size_t at, double loss) 
   const SampleId id = ids[at];
   std::string reason;
   if (id < 0 || id >= classes_->sample_count()) {
-    reason =
-        fmt::format("id {} does not exist; ids lie in 0..{}", id, classes_->sample_count() - 1);
+    reason = formatted("id {} does not exist; ids lie in 0..{}", id, classes_->sample_count() - 1);
   } else if (!is_loss(loss)) {
-    reason = fmt::format("the loss of sample {} is {}; losses must be finite and >= 0", id, loss);
+    reason = formatted("the loss of sample {} is {}; losses must be finite and >= 0", id, loss);
   } else if (std::ranges::count(ids.first(at), id) > 0) {
-    reason = fmt::format("id {} stands twice in one call; give each sample once", id);
+    reason = formatted("id {} stands twice in one call; give each sample once", id);
   } else if (epoch_ < 0 || selected_.contains(id)) {
-    reason = fmt::format("sample {} was observed before in this epoch; each counts once", id);
+    reason = formatted("sample {} was observed before in this epoch; each counts once", id);
   } else {
-    reason = fmt::format(
+    reason = formatted(
         "sample {} is not in the selection of epoch {}; ids are positions in the whole data set",
         id, epoch_);
   }
@@ -155,8 +153,8 @@ void Pruner::weigh(std::span<const SampleId>, std::vector<float>& weights) const
 StateIdentity Pruner::identity() const {
   StateIdentity identity{
       method_, classes_->sample_count(), classes_->class_count(), classes_->fingerprint(), {}};
-  identity.options = {fmt::format("pruning_rate={}", options_.pruning_rate),
-                      fmt::format("seed={}", options_.seed)};
+  identity.options = {formatted("pruning_rate={}", options_.pruning_rate),
+                      formatted("seed={}", options_.seed)};
   std::ranges::move(describe_options(), std::back_inserter(identity.options));
   return identity;
 }
@@ -181,9 +179,9 @@ void Pruner::load(const std::filesystem::path& path) {
     if (epoch_ >= 0) stray.subtract(selected_);
     if (epoch_ < -1 || (epoch_ >= 0 && stray.count() > 0)) {
       throw BadFile(
-          fmt::format("load_state \"{}\": epoch or pending samples contradict the "
-                      "selection; the file was not written by rcap",
-                      path.string()));
+          formatted("load_state \"{}\": epoch or pending samples contradict the "
+                    "selection; the file was not written by rcap",
+                    path.string()));
     }
   });
   selection_ = {};

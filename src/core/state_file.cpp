@@ -16,9 +16,9 @@
 #include <utility>
 
 #define XXH_INLINE_ALL
-#include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -106,8 +106,8 @@ bool has_bits_past_end(const SampleSet& set) {
                                   : error == EACCES || error == EPERM || error == EROFS
                                       ? "choose a folder that can be written to"
                                       : "a file that stood there before is untouched";
-  throw BadFile(fmt::format("save_state \"{}\": cannot {}: {}; {}", path.string(), what,
-                            reason(error), advice));
+  throw BadFile(formatted("save_state \"{}\": cannot {}: {}; {}", path.string(), what,
+                          reason(error), advice));
 }
 
 /// A file under a temporary name that takes the place of `path` when it is complete,
@@ -148,7 +148,7 @@ class NewFile {
     committed_ = true;
     // EINVAL: a file system that does not sync folders.
     if (::fsync(folder_.get()) != 0 && errno != EINVAL) {
-      throw BadFile(fmt::format(
+      throw BadFile(formatted(
           "save_state \"{}\": the file is complete, but its folder cannot be synced: {}; it may be "
           "lost if the machine stops now",
           path_.string(), reason(errno)));
@@ -160,7 +160,7 @@ class NewFile {
     const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) {
-      fail_to_write(path_, fmt::format("open the folder \"{}\"", folder.string()), errno);
+      fail_to_write(path_, formatted("open the folder \"{}\"", folder.string()), errno);
     }
     return descriptor;
   }
@@ -170,15 +170,15 @@ class NewFile {
     struct stat old {};
     if (name_.empty() || name_ == "." || name_ == "..") {
       throw BadFile(
-          fmt::format("save_state \"{}\": names no file; give a file name", path_.string()));
+          formatted("save_state \"{}\": names no file; give a file name", path_.string()));
     }
     if (::fstatat(folder_.get(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0 &&
         !S_ISREG(old.st_mode) && !S_ISLNK(old.st_mode)) {
-      throw BadFile(fmt::format("save_state \"{}\": {}; a state replaces regular files only",
-                                path_.string(), kind_of(old.st_mode)));
+      throw BadFile(formatted("save_state \"{}\": {}; a state replaces regular files only",
+                              path_.string(), kind_of(old.st_mode)));
     }
     for (int attempt = 0;; ++attempt) {
-      temporary_name_ = fmt::format(".rcap-state-{}-{}.tmp", ::getpid(), attempt);
+      temporary_name_ = formatted(".rcap-state-{}-{}.tmp", ::getpid(), attempt);
       const int descriptor = ::openat(folder_.get(), temporary_name_.c_str(),
                                       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (descriptor >= 0) return descriptor;
@@ -232,9 +232,8 @@ class Encoder final : public StateFields {
 
   void identity(const StateIdentity& identity) {
     if (identity.sample_count < 0 || identity.class_count < 0) {
-      throw InternalError(
-          fmt::format("write_state_file: {} samples in {} classes; both must be >= 0",
-                      identity.sample_count, identity.class_count));
+      throw InternalError(formatted("write_state_file: {} samples in {} classes; both must be >= 0",
+                                    identity.sample_count, identity.class_count));
     }
     string(identity.method);
     value(identity.sample_count);
@@ -251,8 +250,8 @@ class Encoder final : public StateFields {
 
   void losses(std::string_view name, std::vector<float>& values) override {
     if (const auto i = first_bad_loss(values); i < values.size()) {
-      throw InternalError(fmt::format("write_state_file: {}[{}] is {}; it must be finite and >= 0",
-                                      name, i, values[i]));
+      throw InternalError(formatted("write_state_file: {}[{}] is {}; it must be finite and >= 0",
+                                    name, i, values[i]));
     }
     section(name, FieldType::Losses, values.size());
     sink_.put(values.data(), values.size() * sizeof(float));
@@ -260,8 +259,8 @@ class Encoder final : public StateFields {
 
   void samples(std::string_view name, SampleSet& values) override {
     if (has_bits_past_end(values)) {
-      throw InternalError(fmt::format("write_state_file: {} holds a sample past the last one, {}",
-                                      name, values.sample_count() - 1));
+      throw InternalError(formatted("write_state_file: {} holds a sample past the last one, {}",
+                                    name, values.sample_count() - 1));
     }
     section(name, FieldType::Samples, static_cast<std::uint64_t>(values.sample_count()));
     sink_.put(values.words().data(), values.words().size_bytes());
@@ -279,8 +278,8 @@ class Encoder final : public StateFields {
   }
   void string(std::string_view text) {
     if (text.size() > MaxStringBytes) {
-      throw InternalError(fmt::format("write_state_file: a name or option of {} bytes; at most {}",
-                                      text.size(), MaxStringBytes));
+      throw InternalError(formatted("write_state_file: a name or option of {} bytes; at most {}",
+                                    text.size(), MaxStringBytes));
     }
     value(static_cast<std::uint32_t>(text.size()));
     sink_.put(text.data(), text.size());
@@ -292,7 +291,7 @@ class Encoder final : public StateFields {
 // ---- reading
 
 [[noreturn]] void refuse(const fs::path& path, std::string_view what) {
-  throw BadFile(fmt::format("load_state \"{}\": {}", path.string(), what));
+  throw BadFile(formatted("load_state \"{}\": {}", path.string(), what));
 }
 
 /// A state file whose head, length and checksum are right, read from the identity on.
@@ -300,7 +299,7 @@ class StateReader {
  public:
   explicit StateReader(const fs::path& path)
       : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (file_.get() < 0) refuse(path_, fmt::format("cannot open the file: {}", reason(errno)));
+    if (file_.get() < 0) refuse(path_, formatted("cannot open the file: {}", reason(errno)));
     check_kind();
     check_head();
     check_checksum();
@@ -315,8 +314,8 @@ class StateReader {
 
   void get(void* data, std::uint64_t bytes, std::string_view what) {
     if (bytes > left()) {
-      refuse(path_, fmt::format("{} needs {} bytes where {} are left; the file is damaged", what,
-                                bytes, left()));
+      refuse(path_, formatted("{} needs {} bytes where {} are left; the file is damaged", what,
+                              bytes, left()));
     }
     read_at(offset_, data, static_cast<std::size_t>(bytes));
     offset_ += bytes;
@@ -332,9 +331,9 @@ class StateReader {
   [[nodiscard]] std::string get_string(std::string_view what) {
     const auto bytes = get_value<std::uint32_t>(what);
     if (bytes > MaxStringBytes || bytes > left()) {
-      refuse(path_, fmt::format("{} is said to have {} bytes where {} are left and at most {} may "
-                                "be; the file is damaged",
-                                what, bytes, left(), MaxStringBytes));
+      refuse(path_, formatted("{} is said to have {} bytes where {} are left and at most {} may "
+                              "be; the file is damaged",
+                              what, bytes, left(), MaxStringBytes));
     }
     std::string text(bytes, '\0');
     get(text.data(), bytes, what);
@@ -348,13 +347,13 @@ class StateReader {
     identity.class_count = get_value<std::int64_t>("the class count");
     identity.label_fingerprint = get_value<std::uint64_t>("the label fingerprint");
     if (identity.sample_count < 0 || identity.class_count < 0) {
-      refuse(path_, fmt::format("written for {} samples in {} classes; both must be >= 0",
-                                identity.sample_count, identity.class_count));
+      refuse(path_, formatted("written for {} samples in {} classes; both must be >= 0",
+                              identity.sample_count, identity.class_count));
     }
     const auto count = get_value<std::uint32_t>("the option count");
     if (count > left() / sizeof(std::uint32_t)) {
-      refuse(path_, fmt::format("is said to hold {} options in {} bytes; the file is damaged",
-                                count, left()));
+      refuse(path_, formatted("is said to hold {} options in {} bytes; the file is damaged", count,
+                              left()));
     }
     for (std::uint32_t i = 0; i < count; ++i) identity.options.push_back(get_string("an option"));
     return identity;
@@ -364,10 +363,10 @@ class StateReader {
   void check_kind() {
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) {
-      refuse(path_, fmt::format("cannot look at the file: {}", reason(errno)));
+      refuse(path_, formatted("cannot look at the file: {}", reason(errno)));
     }
     if (!S_ISREG(status.st_mode)) {
-      refuse(path_, fmt::format("{}; give a state file", kind_of(status.st_mode)));
+      refuse(path_, formatted("{}; give a state file", kind_of(status.st_mode)));
     }
     file_bytes_ = static_cast<std::uint64_t>(status.st_size);
   }
@@ -379,23 +378,23 @@ class StateReader {
       refuse(path_, "is not a state file of rcap; such a file begins with RCAPSTAT");
     }
     if (file_bytes_ < MinFileBytes) {
-      refuse(path_, fmt::format("truncated: {} bytes, no state file has fewer than {}; use an "
-                                "earlier state",
-                                file_bytes_, MinFileBytes));
+      refuse(path_, formatted("truncated: {} bytes, no state file has fewer than {}; use an "
+                              "earlier state",
+                              file_bytes_, MinFileBytes));
     }
     if (head.version != Version) {
-      throw StateMismatch(fmt::format(
-          "load_state \"{}\": written in format version {}, this rcap reads version {}; "
-          "resume with the rcap that wrote it, or start a new run",
-          path_.string(), head.version, Version));
+      throw StateMismatch(
+          formatted("load_state \"{}\": written in format version {}, this rcap reads version {}; "
+                    "resume with the rcap that wrote it, or start a new run",
+                    path_.string(), head.version, Version));
     }
     if (head.file_bytes != file_bytes_) {
-      refuse(path_, fmt::format("{}: {} bytes, its head says {}; use an earlier state",
-                                file_bytes_ < head.file_bytes ? "truncated" : "longer than it says",
-                                file_bytes_, head.file_bytes));
+      refuse(path_, formatted("{}: {} bytes, its head says {}; use an earlier state",
+                              file_bytes_ < head.file_bytes ? "truncated" : "longer than it says",
+                              file_bytes_, head.file_bytes));
     }
     if (head.reserved != 0) {
-      refuse(path_, fmt::format("reserved word is {}; it must be 0", head.reserved));
+      refuse(path_, formatted("reserved word is {}; it must be 0", head.reserved));
     }
   }
 
@@ -412,9 +411,9 @@ class StateReader {
     std::uint64_t stored = 0;
     read_at(end, &stored, sizeof stored);
     if (stored != hash.value()) {
-      refuse(path_, fmt::format("altered: checksum {:016x}, its end says {:016x}; use an earlier "
-                                "state",
-                                hash.value(), stored));
+      refuse(path_, formatted("altered: checksum {:016x}, its end says {:016x}; use an earlier "
+                              "state",
+                              hash.value(), stored));
     }
   }
 
@@ -423,7 +422,7 @@ class StateReader {
     while (bytes > 0) {
       const ssize_t got = ::pread(file_.get(), first, bytes, static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) refuse(path_, fmt::format("cannot read the file: {}", reason(errno)));
+      if (got < 0) refuse(path_, formatted("cannot read the file: {}", reason(errno)));
       if (got == 0) refuse(path_, "became shorter while it was read; load it again");
       first += got;
       offset += static_cast<std::uint64_t>(got);
@@ -455,7 +454,7 @@ class FieldReader final : public StateFields {
     input_.get(values.data(), values.size() * sizeof(float), quoted(name));
     if (const auto i = first_bad_loss(values); i < values.size()) {
       refuse(input_.path(),
-             fmt::format("{}[{}] is {}; it must be finite and >= 0", name, i, values[i]));
+             formatted("{}[{}] is {}; it must be finite and >= 0", name, i, values[i]));
     }
   }
 
@@ -464,15 +463,15 @@ class FieldReader final : public StateFields {
     old_sets_.emplace_back(&values, values);
     input_.get(values.words().data(), values.words().size_bytes(), quoted(name));
     if (has_bits_past_end(values)) {
-      refuse(input_.path(), fmt::format("{} holds a sample past the last one, {}", name,
-                                        values.sample_count() - 1));
+      refuse(input_.path(),
+             formatted("{} holds a sample past the last one, {}", name, values.sample_count() - 1));
     }
   }
 
   void finish() const {
     if (input_.left() > 0) {
-      refuse(input_.path(), fmt::format("{} bytes after the last of {} fields; the file is damaged",
-                                        input_.left(), field_count_));
+      refuse(input_.path(), formatted("{} bytes after the last of {} fields; the file is damaged",
+                                      input_.left(), field_count_));
     }
   }
 
@@ -490,24 +489,23 @@ class FieldReader final : public StateFields {
   }
 
  private:
-  static std::string quoted(std::string_view name) { return fmt::format("field \"{}\"", name); }
+  static std::string quoted(std::string_view name) { return formatted("field \"{}\"", name); }
 
   void expect(std::string_view name, FieldType type, std::uint64_t count) {
     ++field_count_;
     if (input_.left() == 0) {
       refuse(input_.path(),
-             fmt::format("ends before field {}, \"{}\"; the file is damaged", field_count_, name));
+             formatted("ends before field {}, \"{}\"; the file is damaged", field_count_, name));
     }
     const std::string read_name = input_.get_string("a field name");
     const auto read_type = input_.get_value<std::uint32_t>("a field type");
     const auto read_count = input_.get_value<std::uint64_t>("a field length");
     if (read_name != name || read_type != static_cast<std::uint32_t>(type) || read_count != count) {
-      refuse(
-          input_.path(),
-          fmt::format("field {} is {:?} of type {} and length {}; it must be {:?} of type {} and "
-                      "length {}",
-                      field_count_, read_name, read_type, read_count, name,
-                      static_cast<std::uint32_t>(type), count));
+      refuse(input_.path(),
+             formatted("field {} is {:?} of type {} and length {}; it must be {:?} of type {} and "
+                       "length {}",
+                       field_count_, read_name, read_type, read_count, name,
+                       static_cast<std::uint32_t>(type), count));
     }
   }
 
@@ -518,6 +516,12 @@ class FieldReader final : public StateFields {
   std::int64_t field_count_ = 0;
 };
 
+std::string in_one_line(const std::vector<std::string>& options) {
+  std::string line;
+  for (const std::string& option : options) line += (line.empty() ? "" : " ") + option;
+  return line;
+}
+
 /// The elements of `options` that `others` lacks, in one line.
 std::string only_in(const std::vector<std::string>& options,
                     const std::vector<std::string>& others) {
@@ -526,39 +530,39 @@ std::string only_in(const std::vector<std::string>& options,
                [&](const auto& option) {
                  return std::find(others.begin(), others.end(), option) == others.end();
                });
-  return lacking.empty() ? "no such option" : fmt::format("{}", fmt::join(lacking, " "));
+  return lacking.empty() ? "no such option" : in_one_line(lacking);
 }
 
 std::string describe_difference(const std::vector<std::string>& file,
                                 const std::vector<std::string>& ours) {
   if (std::is_permutation(file.begin(), file.end(), ours.begin(), ours.end())) {
-    return fmt::format("written with the options in the order {}, this run has {}",
-                       fmt::join(file, " "), fmt::join(ours, " "));
+    return formatted("written with the options in the order {}, this run has {}", in_one_line(file),
+                     in_one_line(ours));
   }
-  return fmt::format("written with {}, this run has {}", only_in(file, ours), only_in(ours, file));
+  return formatted("written with {}, this run has {}", only_in(file, ours), only_in(ours, file));
 }
 
 void require_same(const fs::path& path, const StateIdentity& file, const StateIdentity& ours) {
   const auto differ = [&path](const std::string& what, std::string_view advice) {
     throw StateMismatch(
-        fmt::format("load_state \"{}\": {}; resume with the {} the run began with, "
-                    "or start a new run",
-                    path.string(), what, advice));
+        formatted("load_state \"{}\": {}; resume with the {} the run began with, "
+                  "or start a new run",
+                  path.string(), what, advice));
   };
   if (file.method != ours.method) {
-    differ(fmt::format("written by method {:?}, this run has {:?}", file.method, ours.method),
+    differ(formatted("written by method {:?}, this run has {:?}", file.method, ours.method),
            "method");
   }
   if (file.sample_count != ours.sample_count || file.class_count != ours.class_count) {
-    differ(fmt::format("written for {} samples in {} classes, this data set has {} in {}",
-                       file.sample_count, file.class_count, ours.sample_count, ours.class_count),
+    differ(formatted("written for {} samples in {} classes, this data set has {} in {}",
+                     file.sample_count, file.class_count, ours.sample_count, ours.class_count),
            "data set");
   }
   if (file.label_fingerprint != ours.label_fingerprint) {
-    differ(fmt::format("the labels differ: written for {} samples in {} classes with fingerprint "
-                       "{:016x}, this data set has {:016x}",
-                       file.sample_count, file.class_count, file.label_fingerprint,
-                       ours.label_fingerprint),
+    differ(formatted("the labels differ: written for {} samples in {} classes with fingerprint "
+                     "{:016x}, this data set has {:016x}",
+                     file.sample_count, file.class_count, file.label_fingerprint,
+                     ours.label_fingerprint),
            "data set");
   }
   if (file.options != ours.options) {
@@ -586,9 +590,9 @@ void write_state_file(const fs::path& path, const StateIdentity& identity,
   file.put(&checksum, sizeof checksum);
   if (file.bytes_put() != head.file_bytes) {
     throw InternalError(
-        fmt::format("write_state_file: the fields took {} bytes when counted and {} "
-                    "when written; they must be listed alike every time",
-                    head.file_bytes, file.bytes_put()));
+        formatted("write_state_file: the fields took {} bytes when counted and {} "
+                  "when written; they must be listed alike every time",
+                  head.file_bytes, file.bytes_put()));
   }
   file.commit();
 }

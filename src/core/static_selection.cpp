@@ -7,8 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
@@ -26,26 +25,26 @@ RandomStream selection_stream(std::uint64_t seed) {
 
 void check_keep_count(std::string_view where, std::int64_t keep_count, std::int64_t sample_count) {
   if (keep_count < 0 || keep_count > sample_count) {
-    throw InvalidArgument(fmt::format("{}: keep_count is {}; it must lie in 0..{}, the samples",
-                                      where, keep_count, sample_count));
+    throw InvalidArgument(formatted("{}: keep_count is {}; it must lie in 0..{}, the samples",
+                                    where, keep_count, sample_count));
   }
 }
 
 void check_cutoff(std::string_view where, double hard_cutoff) {
   if (!(hard_cutoff >= 0.0 && hard_cutoff < 1.0)) {
     throw InvalidArgument(
-        fmt::format("{}: hard_cutoff is {}; it must be >= 0 and < 1", where, hard_cutoff));
+        formatted("{}: hard_cutoff is {}; it must be >= 0 and < 1", where, hard_cutoff));
   }
 }
 
 void check_scores(std::string_view where, std::span<const float> scores) {
   if (scores.empty()) {
-    throw InvalidArgument(fmt::format("{}: no scores; give one per sample", where));
+    throw InvalidArgument(formatted("{}: no scores; give one per sample", where));
   }
   for (std::size_t i = 0; i < scores.size(); ++i) {
     if (!std::isfinite(scores[i])) {
-      throw InvalidArgument(fmt::format("{}: the score of sample {} is {}; scores must be finite",
-                                        where, i, scores[i]));
+      throw InvalidArgument(formatted("{}: the score of sample {} is {}; scores must be finite",
+                                      where, i, scores[i]));
     }
   }
 }
@@ -92,14 +91,14 @@ std::vector<std::int64_t> spread_over_strata(std::span<const std::int64_t> strat
                                              std::int64_t keep_count) {
   if (keep_count < 0) {
     throw InvalidArgument(
-        fmt::format("spread_over_strata: keep_count is {}; it must be >= 0", keep_count));
+        formatted("spread_over_strata: keep_count is {}; it must be >= 0", keep_count));
   }
   for (std::size_t i = 0; i < stratum_sizes.size(); ++i) {
     if (stratum_sizes[i] < 0) {
       throw InvalidArgument(
-          fmt::format("spread_over_strata: stratum_sizes[{}] is {}; sizes must be "
-                      ">= 0",
-                      i, stratum_sizes[i]));
+          formatted("spread_over_strata: stratum_sizes[{}] is {}; sizes must be "
+                    ">= 0",
+                    i, stratum_sizes[i]));
     }
   }
   std::vector<std::size_t> by_size(stratum_sizes.size());
@@ -123,7 +122,7 @@ std::vector<std::int32_t> strata_of(std::span<const float> scores, const CcsOpti
   check_cutoff("strata_of", options.hard_cutoff);
   if (options.strata < 1 || options.strata > MaxStrata) {
     throw InvalidArgument(
-        fmt::format("strata_of: strata is {}; it must lie in 1..{}", options.strata, MaxStrata));
+        formatted("strata_of: strata is {}; it must lie in 1..{}", options.strata, MaxStrata));
   }
   const auto sample_count = static_cast<std::int64_t>(scores.size());
   const SampleSet dropped = lowest_scores(scores, cut_count(sample_count, options.hard_cutoff));
@@ -149,7 +148,7 @@ std::vector<std::int32_t> strata_of(std::span<const float> scores, const CcsOpti
 double reduced_cutoff(std::int64_t sample_count, std::int64_t keep_count, double hard_cutoff) {
   if (sample_count < 1) {
     throw InvalidArgument(
-        fmt::format("reduced_cutoff: sample_count is {}; it must be >= 1", sample_count));
+        formatted("reduced_cutoff: sample_count is {}; it must be >= 1", sample_count));
   }
   check_keep_count("reduced_cutoff", keep_count, sample_count);
   check_cutoff("reduced_cutoff", hard_cutoff);
@@ -179,17 +178,16 @@ std::vector<std::int64_t> metriq_counts(std::span<const std::int64_t> class_size
                                         std::span<const double> recalls, std::int64_t keep_count,
                                         const MetriqOptions& options) {
   if (recalls.size() != class_sizes.size()) {
-    throw InvalidArgument(
-        fmt::format("metriq_counts: {} recalls for {} classes; give one per class", recalls.size(),
-                    class_sizes.size()));
+    throw InvalidArgument(formatted("metriq_counts: {} recalls for {} classes; give one per class",
+                                    recalls.size(), class_sizes.size()));
   }
   std::vector<double> weights(recalls.size());
   for (std::size_t j = 0; j < recalls.size(); ++j) {
     if (recalls[j] < 0.0 || recalls[j] > 1.0) {
       throw InvalidArgument(
-          fmt::format("metriq_counts: recalls[{}] is {}; a recall lies in [0, 1], "
-                      "nan where it is unknown",
-                      j, recalls[j]));
+          formatted("metriq_counts: recalls[{}] is {}; a recall lies in [0, 1], "
+                    "nan where it is unknown",
+                    j, recalls[j]));
     }
     weights[j] = std::isnan(recalls[j]) ? 1.0 : 1.0 - recalls[j];
     if (options.quota == MetriqQuota::Density) weights[j] *= static_cast<double>(class_sizes[j]);

@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -38,7 +37,7 @@ std::vector<std::int64_t> count_upper_halves(std::span<const float> scores) {
   for (std::size_t i = 0; i < scores.size(); ++i) {
     if (std::isnan(scores[i])) {
       throw InvalidArgument(
-          fmt::format("top_scores: the score of sample {} is nan; scores must be numbers", i));
+          formatted("top_scores: the score of sample {} is nan; scores must be numbers", i));
     }
     ++histogram[key_of(scores[i]) >> 16];
   }
@@ -59,8 +58,8 @@ std::vector<std::int64_t> count_lower_halves(std::span<const float> scores, std:
 
 SampleSet top_scores(std::span<const float> scores, std::int64_t count) {
   if (count < 0 || count > static_cast<std::int64_t>(scores.size())) {
-    throw InvalidArgument(fmt::format("top_scores: count is {}; it must lie in 0..{}, the samples",
-                                      count, scores.size()));
+    throw InvalidArgument(formatted("top_scores: count is {}; it must lie in 0..{}, the samples",
+                                    count, scores.size()));
   }
   SampleSet top(static_cast<std::int64_t>(scores.size()));
   const std::vector<std::int64_t> upper_halves = count_upper_halves(scores);

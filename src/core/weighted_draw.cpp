@@ -4,9 +4,8 @@
 #include <limits>
 #include <string_view>
 
-#include <fmt/format.h>
-
 #include "core/draw_engine.hpp"
+#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -15,14 +14,13 @@ namespace {
 void check_counts(std::string_view where, std::span<const std::int64_t> sizes,
                   std::span<const std::int64_t> counts) {
   if (counts.size() != sizes.size()) {
-    throw InvalidArgument(fmt::format("{}: counts has {} entries for {} classes", where,
-                                      counts.size(), sizes.size()));
+    throw InvalidArgument(
+        formatted("{}: counts has {} entries for {} classes", where, counts.size(), sizes.size()));
   }
   for (std::size_t j = 0; j < counts.size(); ++j) {
     if (counts[j] < 0 || counts[j] > sizes[j]) {
-      throw InvalidArgument(
-          fmt::format("{}: counts[{}] is {}; it must lie in 0..{}, the class size", where, j,
-                      counts[j], sizes[j]));
+      throw InvalidArgument(formatted("{}: counts[{}] is {}; it must lie in 0..{}, the class size",
+                                      where, j, counts[j], sizes[j]));
     }
   }
 }
@@ -177,12 +175,12 @@ class RaceRanker {
 
 void check_weights(const ClassIndex& classes, const LossWeights& weights) {
   if (std::cmp_not_equal(weights.losses.size(), classes.sample_count())) {
-    throw InvalidArgument(fmt::format("draw_weighted: {} losses for {} samples",
-                                      weights.losses.size(), classes.sample_count()));
+    throw InvalidArgument(formatted("draw_weighted: {} losses for {} samples",
+                                    weights.losses.size(), classes.sample_count()));
   }
   if (!(weights.beta >= 1e-3 && weights.beta <= 1e3)) {
     throw InvalidArgument(
-        fmt::format("beta is {}; it must lie between 0.001 and 1000", weights.beta));
+        formatted("beta is {}; it must lie between 0.001 and 1000", weights.beta));
   }
 }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <limits>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "core/all_methods.hpp"
 #include "core/expect_throw.hpp"
+#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/training_order.hpp"
 
@@ -137,19 +137,19 @@ TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_THAT(refusal({a, b}, {1, nan}), HasSubstr(fmt::format("the loss of sample {} is nan", b)));
-  EXPECT_THAT(refusal({a, b}, {1, infinity}), HasSubstr(fmt::format("sample {} is inf", b)));
-  EXPECT_THAT(refusal({a, b}, {1, -0.5}), HasSubstr(fmt::format("sample {} is -0.5", b)));
+  EXPECT_THAT(refusal({a, b}, {1, nan}), HasSubstr(formatted("the loss of sample {} is nan", b)));
+  EXPECT_THAT(refusal({a, b}, {1, infinity}), HasSubstr(formatted("sample {} is inf", b)));
+  EXPECT_THAT(refusal({a, b}, {1, -0.5}), HasSubstr(formatted("sample {} is -0.5", b)));
   EXPECT_THAT(refusal({a, 2000}, {1, 1}), HasSubstr("id 2000 does not exist; ids lie in 0..1999"));
   EXPECT_THAT(refusal({a, -1}, {1, 1}), HasSubstr("id -1 does not exist"));
   EXPECT_THAT(refusal({a, b, a}, {1, 1, 1}),
-              HasSubstr(fmt::format("id {} stands twice in one call", a)));
+              HasSubstr(formatted("id {} stands twice in one call", a)));
   EXPECT_THAT(refusal({a, b}, {1}), HasSubstr("1 losses for 2 ids"));
   if (selection.ids.size() < 2000) {
     SampleId outside = 0;
     while (std::ranges::binary_search(selection.ids, outside)) ++outside;
     EXPECT_THAT(refusal({a, outside}, {1, 1}),
-                HasSubstr(fmt::format("sample {} is not in the selection of epoch 2", outside)));
+                HasSubstr(formatted("sample {} is not in the selection of epoch 2", outside)));
   }
   pruner->observe(selection.ids, losses_of(selection.ids, 2));
   EXPECT_THAT(refusal({a}, {1}), HasSubstr("was observed before in this epoch"));

@@ -2,8 +2,7 @@
 
 #include <string_view>
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "core/saturate.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
@@ -16,7 +15,7 @@ namespace {
 void check_range(std::string_view name, double value, double low, double high) {
   if (!(value >= low && value <= high)) {
     throw InvalidArgument(
-        fmt::format("{} is {}; it must lie between {} and {}", name, value, low, high));
+        formatted("{} is {}; it must lie between {} and {}", name, value, low, high));
   }
 }
 
@@ -47,7 +46,7 @@ BanditPruner::BanditPruner(std::shared_ptr<const ClassIndex> classes, const Comm
   check_range("confidence", options.confidence, 0, 1e6);
   check_range("epsilon", options.epsilon, 0, 1);
   if (options.period < 1) {
-    throw InvalidArgument(fmt::format("period is {}; it must be at least 1", options.period));
+    throw InvalidArgument(formatted("period is {}; it must be at least 1", options.period));
   }
 }
 
@@ -108,12 +107,12 @@ void BanditPruner::list_state(StateFields& fields) {
 }
 
 std::vector<std::string> BanditPruner::describe_options() const {
-  return {fmt::format("start={}", name_of(options_.start)),
-          fmt::format("learning_rate={}", options_.learning_rate),
-          fmt::format("confidence={}", options_.confidence),
-          fmt::format("epsilon={}", options_.epsilon),
-          fmt::format("period={}", options_.period),
-          fmt::format("full_first_epoch={}", options_.full_first_epoch)};
+  return {formatted("start={}", name_of(options_.start)),
+          formatted("learning_rate={}", options_.learning_rate),
+          formatted("confidence={}", options_.confidence),
+          formatted("epsilon={}", options_.epsilon),
+          formatted("period={}", options_.period),
+          formatted("full_first_epoch={}", options_.full_first_epoch)};
 }
 
 }  // namespace rcap

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include <fmt/format.h>
-
 #include "core/chunks.hpp"
+#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/weighted_draw.hpp"
@@ -22,22 +21,22 @@ constexpr float UnseenScore = 3.0F;
 
 void check(const InfoBatchOptions& options) {
   if (!(options.prune_probability >= 0 && options.prune_probability < 1)) {
-    throw InvalidArgument(fmt::format("prune_probability is {}; it must satisfy 0 <= p < 1",
-                                      options.prune_probability));
+    throw InvalidArgument(formatted("prune_probability is {}; it must satisfy 0 <= p < 1",
+                                    options.prune_probability));
   }
   if (!(options.annealing >= 0 && options.annealing <= 1)) {
     throw InvalidArgument(
-        fmt::format("annealing is {}; it must lie between 0 and 1", options.annealing));
+        formatted("annealing is {}; it must lie between 0 and 1", options.annealing));
   }
   if (options.epochs < 1) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(formatted(
         "infobatch: epochs is {}; it must be the number of epochs of the whole run, which tells "
         "when pruning ends",
         options.epochs));
   }
   if (options.batch_size && *options.batch_size < 1) {
     throw InvalidArgument(
-        fmt::format("batch_size is {}; it must be at least 1", *options.batch_size));
+        formatted("batch_size is {}; it must be at least 1", *options.batch_size));
   }
 }
 
@@ -143,10 +142,9 @@ void InfoBatchPruner::list_state(StateFields& fields) {
 }
 
 std::vector<std::string> InfoBatchPruner::describe_options() const {
-  return {fmt::format("prune_probability={}", options_.prune_probability),
-          fmt::format("annealing={}", options_.annealing),
-          fmt::format("epochs={}", options_.epochs),
-          fmt::format("batch_size={}", options_.batch_size.value_or(0))};
+  return {formatted("prune_probability={}", options_.prune_probability),
+          formatted("annealing={}", options_.annealing), formatted("epochs={}", options_.epochs),
+          formatted("batch_size={}", options_.batch_size.value_or(0))};
 }
 
 }  // namespace rcap

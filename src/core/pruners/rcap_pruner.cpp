@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
@@ -16,11 +15,11 @@ namespace {
 void check(const RcapOptions& options) {
   if (!(options.beta >= 1e-3 && options.beta <= 1e3)) {
     throw InvalidArgument(
-        fmt::format("beta is {}; it must lie between 0.001 and 1000", options.beta));
+        formatted("beta is {}; it must lie between 0.001 and 1000", options.beta));
   }
   if (options.min_per_class < 0) {
     throw InvalidArgument(
-        fmt::format("min_per_class is {}; it must be a count >= 0", options.min_per_class));
+        formatted("min_per_class is {}; it must be a count >= 0", options.min_per_class));
   }
 }
 
@@ -128,11 +127,11 @@ void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
 void RcapPruner::list_state(StateFields& fields) { memory_.list_state(fields); }
 
 std::vector<std::string> RcapPruner::describe_options() const {
-  return {fmt::format("beta={}", options_.beta),
-          fmt::format("class_share={}", name_of(options_.class_share)),
-          fmt::format("initial_loss={}", name_of(options_.initial_loss)),
-          fmt::format("clip={}", name_of(options_.clip)),
-          fmt::format("min_per_class={}", options_.min_per_class)};
+  return {formatted("beta={}", options_.beta),
+          formatted("class_share={}", name_of(options_.class_share)),
+          formatted("initial_loss={}", name_of(options_.initial_loss)),
+          formatted("clip={}", name_of(options_.clip)),
+          formatted("min_per_class={}", options_.min_per_class)};
 }
 
 }  // namespace rcap

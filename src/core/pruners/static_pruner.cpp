@@ -1,7 +1,6 @@
 #include "rcap/core/pruners/static_pruner.hpp"
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
 
@@ -11,9 +10,9 @@ StaticPruner::StaticPruner(std::string method, std::shared_ptr<const ClassIndex>
                            const CommonOptions& common, SampleSet chosen)
     : Pruner(std::move(method), std::move(classes), common), chosen_(std::move(chosen)) {
   if (chosen_.sample_count() != this->classes().sample_count()) {
-    throw InvalidArgument(fmt::format("{}: chosen from {} samples, the data set has {}",
-                                      this->method(), chosen_.sample_count(),
-                                      this->classes().sample_count()));
+    throw InvalidArgument(formatted("{}: chosen from {} samples, the data set has {}",
+                                    this->method(), chosen_.sample_count(),
+                                    this->classes().sample_count()));
   }
 }
 
@@ -25,7 +24,7 @@ std::vector<std::string> StaticPruner::describe_options() const {
   std::uint64_t digest = 0;
   for (const std::uint64_t word : chosen_.words())
     digest = mix64(digest + RandomStream::Gamma) ^ word;
-  return {fmt::format("chosen_samples={:016x}", mix64(digest))};
+  return {formatted("chosen_samples={:016x}", mix64(digest))};
 }
 
 }  // namespace rcap

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
@@ -62,7 +61,7 @@ SampleSet Rs2Pruner::block_of_permutation(std::int64_t epoch, const Workers& wor
 }
 
 std::vector<std::string> Rs2Pruner::describe_options() const {
-  return {fmt::format("stratified={}", options_.stratified)};
+  return {formatted("stratified={}", options_.stratified)};
 }
 
 BalancedPruner::BalancedPruner(std::shared_ptr<const ClassIndex> classes,

@@ -8,8 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -20,24 +19,24 @@ constexpr double SumTolerance = 1e-3;
 
 void check_options(const ClassIndex& classes, const DivergenceOptions& options) {
   if (classes.class_count() < 2) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(formatted(
         "DivergenceScorer: {} class; predictions move between at least 2", classes.class_count()));
   }
   if (options.window < 3) {
     throw InvalidArgument(
-        fmt::format("DivergenceScorer: window is {}; it must be >= 3: a window of 2 epochs holds a "
-                    "single step, "
-                    "which never differs from its own mean, and every score would be 0",
-                    options.window));
+        formatted("DivergenceScorer: window is {}; it must be >= 3: a window of 2 epochs holds a "
+                  "single step, "
+                  "which never differs from its own mean, and every score would be 0",
+                  options.window));
   }
   if (options.epochs < options.window) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(formatted(
         "DivergenceScorer: epochs is {} and window {}; there must be at least one whole window",
         options.epochs, options.window));
   }
   if (!(options.decay > 0.0 && options.decay <= 1.0)) {
     throw InvalidArgument(
-        fmt::format("DivergenceScorer: decay is {}; it must be > 0 and <= 1", options.decay));
+        formatted("DivergenceScorer: decay is {}; it must be > 0 and <= 1", options.decay));
   }
 }
 
@@ -45,9 +44,9 @@ void check_options(const ClassIndex& classes, const DivergenceOptions& options) 
 std::size_t array_length(std::int64_t samples, std::int64_t per_sample) {
   constexpr std::int64_t Longest = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(float);
   if (per_sample > Longest / samples) {
-    throw InvalidArgument(fmt::format(
-        "DivergenceScorer: {} samples with {} values each are more than memory can hold", samples,
-        per_sample));
+    throw InvalidArgument(
+        formatted("DivergenceScorer: {} samples with {} values each are more than memory can hold",
+                  samples, per_sample));
   }
   return static_cast<std::size_t>(samples * per_sample);
 }
@@ -79,8 +78,8 @@ DivergenceScorer::DivergenceScorer(std::shared_ptr<const ClassIndex> classes,
 
 void DivergenceScorer::add(std::span<const SampleId> ids, std::span<const float> probabilities) {
   if (done()) {
-    throw InvalidArgument(fmt::format(
-        "DivergenceScorer::add: all {} epochs are done; read scores()", options_.epochs));
+    throw InvalidArgument(
+        formatted("DivergenceScorer::add: all {} epochs are done; read scores()", options_.epochs));
   }
   check_rows(ids, probabilities);
   mark_added(ids);
@@ -92,13 +91,13 @@ void DivergenceScorer::add(std::span<const SampleId> ids, std::span<const float>
 
 void DivergenceScorer::end_epoch() {
   if (done()) {
-    throw InvalidArgument(fmt::format("DivergenceScorer::end_epoch: all {} epochs are done already",
-                                      options_.epochs));
+    throw InvalidArgument(
+        formatted("DivergenceScorer::end_epoch: all {} epochs are done already", options_.epochs));
   }
   const auto words = std::as_const(missing_).words();
   const auto word = std::find_if(words.begin(), words.end(), [](auto bits) { return bits != 0; });
   if (word != words.end()) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(formatted(
         "DivergenceScorer::end_epoch: sample {} was not added in epoch {}; add every sample in "
         "every epoch",
         (word - words.begin()) * 64 + std::countr_zero(*word), epoch_));
@@ -110,9 +109,9 @@ void DivergenceScorer::end_epoch() {
 std::vector<float> DivergenceScorer::scores() const {
   if (!done()) {
     throw InvalidArgument(
-        fmt::format("DivergenceScorer::scores: {} of {} epochs have ended; scores "
-                    "need them all",
-                    epoch_, options_.epochs));
+        formatted("DivergenceScorer::scores: {} of {} epochs have ended; scores "
+                  "need them all",
+                  epoch_, options_.epochs));
   }
   return scores_;
 }
@@ -121,28 +120,28 @@ void DivergenceScorer::check_rows(std::span<const SampleId> ids,
                                   std::span<const float> probabilities) const {
   const auto width = static_cast<std::size_t>(classes_->class_count());
   if (probabilities.size() % width != 0 || probabilities.size() / width != ids.size()) {
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(formatted(
         "DivergenceScorer::add: {} probabilities for {} samples; give {} a sample, one per class",
         probabilities.size(), ids.size(), width));
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= classes_->sample_count()) {
-      throw InvalidArgument(fmt::format("DivergenceScorer::add: sample {}; ids lie in 0..{}",
-                                        ids[i], classes_->sample_count() - 1));
+      throw InvalidArgument(formatted("DivergenceScorer::add: sample {}; ids lie in 0..{}", ids[i],
+                                      classes_->sample_count() - 1));
     }
     const auto row = probabilities.subspan(i * width, width);
     const auto bad = std::find_if_not(row.begin(), row.end(), [](float p) { return p >= 0; });
     if (bad != row.end()) {
       throw InvalidArgument(
-          fmt::format("DivergenceScorer::add: probability {} of sample {} is {}; it must be >= 0",
-                      bad - row.begin(), ids[i], *bad));
+          formatted("DivergenceScorer::add: probability {} of sample {} is {}; it must be >= 0",
+                    bad - row.begin(), ids[i], *bad));
     }
     const double sum = std::accumulate(row.begin(), row.end(), 0.0);
     if (!(std::abs(sum - 1.0) <= SumTolerance)) {
       throw InvalidArgument(
-          fmt::format("DivergenceScorer::add: the probabilities of sample {} add "
-                      "up to {}; they must add up to 1: give softmax outputs",
-                      ids[i], sum));
+          formatted("DivergenceScorer::add: the probabilities of sample {} add "
+                    "up to {}; they must add up to 1: give softmax outputs",
+                    ids[i], sum));
     }
   }
 }
@@ -152,7 +151,7 @@ void DivergenceScorer::mark_added(std::span<const SampleId> ids) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (missing_.erase_present(ids[i])) continue;
     for (const SampleId earlier : ids.first(i)) missing_.insert(earlier);
-    throw InvalidArgument(fmt::format(
+    throw InvalidArgument(formatted(
         "DivergenceScorer::add: sample {} comes twice in epoch {}; add each once an epoch", ids[i],
         epoch_));
   }

@@ -6,8 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -39,21 +38,21 @@ void check(const ClassIndex& classes, std::span<const SampleId> ids, Row logits)
   const auto width = static_cast<std::size_t>(classes.class_count());
   if (logits.size() % width != 0 || logits.size() / width != ids.size()) {
     throw InvalidArgument(
-        fmt::format("MarginScorer::add: {} logits for {} samples; give {} a sample, one per class",
-                    logits.size(), ids.size(), width));
+        formatted("MarginScorer::add: {} logits for {} samples; give {} a sample, one per class",
+                  logits.size(), ids.size(), width));
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= classes.sample_count()) {
-      throw InvalidArgument(fmt::format("MarginScorer::add: sample {}; ids lie in 0..{}", ids[i],
-                                        classes.sample_count() - 1));
+      throw InvalidArgument(formatted("MarginScorer::add: sample {}; ids lie in 0..{}", ids[i],
+                                      classes.sample_count() - 1));
     }
     const Row row = logits.subspan(i * width, width);
     const auto bad =
         std::find_if_not(row.begin(), row.end(), [](float x) { return std::isfinite(x); });
     if (bad != row.end()) {
       throw InvalidArgument(
-          fmt::format("MarginScorer::add: logit {} of sample {} is {}; logits must be finite",
-                      bad - row.begin(), ids[i], *bad));
+          formatted("MarginScorer::add: logit {} of sample {} is {}; logits must be finite",
+                    bad - row.begin(), ids[i], *bad));
     }
   }
 }
@@ -67,7 +66,7 @@ MarginScorer::MarginScorer(std::shared_ptr<const ClassIndex> classes, MarginKind
       added_(sums_.size()) {
   if (classes_->class_count() < 2) {
     throw InvalidArgument(
-        fmt::format("MarginScorer: {} class; a margin needs at least 2", classes_->class_count()));
+        formatted("MarginScorer: {} class; a margin needs at least 2", classes_->class_count()));
   }
 }
 
@@ -88,11 +87,11 @@ std::vector<float> MarginScorer::scores() const {
   const std::uint32_t most = *std::max_element(added_.begin(), added_.end());
   for (std::size_t i = 0; i < added_.size(); ++i) {
     if (added_[i] == 0) {
-      throw InvalidArgument(fmt::format(
+      throw InvalidArgument(formatted(
           "MarginScorer::scores: sample {} was never added; add every sample in every epoch", i));
     }
     if (added_[i] != most) {
-      throw InvalidArgument(fmt::format(
+      throw InvalidArgument(formatted(
           "MarginScorer::scores: sample {} was added {} times, others {}; add every sample in "
           "every epoch",
           i, added_[i], most));

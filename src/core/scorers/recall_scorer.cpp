@@ -4,8 +4,7 @@
 #include <limits>
 #include <string_view>
 
-#include <fmt/format.h>
-
+#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -14,8 +13,8 @@ namespace {
 void check_range(std::string_view what, std::span<const ClassId> classes, std::size_t class_count) {
   for (std::size_t i = 0; i < classes.size(); ++i) {
     if (classes[i] < 0 || static_cast<std::size_t>(classes[i]) >= class_count) {
-      throw InvalidArgument(fmt::format("RecallScorer::add: {}[{}] is {}; classes lie in 0..{}",
-                                        what, i, classes[i], class_count - 1));
+      throw InvalidArgument(formatted("RecallScorer::add: {}[{}] is {}; classes lie in 0..{}", what,
+                                      i, classes[i], class_count - 1));
     }
   }
 }
@@ -23,7 +22,7 @@ void check_range(std::string_view what, std::span<const ClassId> classes, std::s
 std::size_t checked_count(ClassId class_count) {
   if (class_count < 1) {
     throw InvalidArgument(
-        fmt::format("RecallScorer: class_count is {}; it must be >= 1", class_count));
+        formatted("RecallScorer: class_count is {}; it must be >= 1", class_count));
   }
   return static_cast<std::size_t>(class_count);
 }
@@ -43,9 +42,8 @@ RecallScorer::RecallScorer(ClassId class_count)
 
 void RecallScorer::add(std::span<const ClassId> labels, std::span<const ClassId> predictions) {
   if (labels.size() != predictions.size()) {
-    throw InvalidArgument(
-        fmt::format("RecallScorer::add: {} labels and {} predictions; give as many", labels.size(),
-                    predictions.size()));
+    throw InvalidArgument(formatted("RecallScorer::add: {} labels and {} predictions; give as many",
+                                    labels.size(), predictions.size()));
   }
   check_range("labels", labels, current_.samples.size());
   check_range("predictions", predictions, current_.samples.size());
@@ -75,9 +73,9 @@ void RecallScorer::end_epoch() {
 void RecallScorer::end_model() {
   if (current_.all_samples > 0) {
     throw InvalidArgument(
-        fmt::format("RecallScorer::end_model: an epoch with {} samples is open; "
-                    "call end_epoch first",
-                    current_.all_samples));
+        formatted("RecallScorer::end_model: an epoch with {} samples is open; "
+                  "call end_epoch first",
+                  current_.all_samples));
   }
   if (!best_) {
     throw InvalidArgument("RecallScorer::end_model: the model had no epoch; call end_epoch first");

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Measures selection and bookkeeping: what `make bench` runs.
+
+Every line is a ratio within this run: `rcap bench select` with one thread and with two and
+the NumPy stand-in, in turn, over several rounds, so that a slow minute of the machine hits
+all of them. Writes bench/results.json and bench/results.md and prints the table.
+"""
+
+import argparse
+import json
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CASES = [(profile, rate) for rate in (0.9, 0.5) for profile in ("balanced", "long-tailed")]
+
+
+def run_json(command):
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        sys.exit(f"bench: {' '.join(map(str, command))} failed: {result.stderr.strip()}")
+    return json.loads(result.stdout)
+
+
+def measure_once(options, profile, rate):
+    """One round of one case: ours with one thread and two, and NumPy."""
+    size = ["--n", options.n, "--classes", options.classes, "--pruning-rate", rate,
+            "--profile", profile, "--repeat", options.repeat]
+    size = [str(word) for word in size]
+    ours = [str(options.rcap), "bench", "select", "--json", *size, "--threads"]
+    return {
+        "one": run_json([*ours, "1"]),
+        "two": run_json([*ours, "2"]),
+        "numpy": run_json([sys.executable, str(ROOT / "bench" / "numpy_stand_in.py"), *size]),
+    }
+
+
+def spread(values):
+    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+
+
+def summarise(profile, rate, rounds):
+    """Medians over the rounds; ratios are taken inside a round first."""
+    def of(side, name):
+        return [round_[side][name] for round_ in rounds]
+
+    select, floor = of("one", "select_ns_per_sample"), of("one", "floor_ns_per_sample")
+    two, numpy = of("two", "select_ns_per_sample"), of("numpy", "select_ns_per_sample")
+    return {
+        "profile": profile,
+        "pruning_rate": rate,
+        "select_ns_per_sample": spread(select),
+        "floor_ns_per_sample": spread(floor),
+        "select_over_floor": spread([a / b for a, b in zip(select, floor)]),
+        "two_threads_speed_up": spread([a / b for a, b in zip(select, two)]),
+        "numpy_ns_per_sample": spread(numpy),
+        "faster_than_numpy": spread([b / a for a, b in zip(select, numpy)]),
+        "observe_ns_per_sample": spread(of("one", "observe_ns_per_sample")),
+        "order_ns_per_selected": spread(of("one", "order_ns_per_selected")),
+        "peak_bytes_per_sample": spread(of("one", "peak_bytes_per_sample")),
+    }
+
+
+def table(results, about):
+    def cell(result, name, digits=1):
+        value = result[name]
+        return f"{value['median']:.{digits}f} ({value['min']:.{digits}f}-{value['max']:.{digits}f})"
+
+    lines = [
+        "| classes | pruned | select, ns a sample | over the floor | two threads | NumPy, ns a sample"
+        " | faster than NumPy | observe, ns | bytes a sample |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for result in results:
+        lines.append("| " + " | ".join([
+            result["profile"], f"{result['pruning_rate']:.0%}",
+            cell(result, "select_ns_per_sample"), cell(result, "select_over_floor", 2),
+            cell(result, "two_threads_speed_up", 2), cell(result, "numpy_ns_per_sample"),
+            cell(result, "faster_than_numpy"), cell(result, "observe_ns_per_sample"),
+            f"{result['peak_bytes_per_sample']['median']:.1f}",
+        ]) + " |")
+    lines += ["", about]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rcap", type=pathlib.Path, default=ROOT / "build" / "rcap")
+    parser.add_argument("--n", type=int, default=1_281_167)
+    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--repeat", type=int, default=15, help="epochs a round (default 15)")
+    parser.add_argument("--rounds", type=int, default=7, help="rounds (default 7)")
+    options = parser.parse_args()
+
+    rounds = {case: [] for case in CASES}
+    for number in range(options.rounds):
+        print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
+        for case in CASES:
+            rounds[case].append(measure_once(options, *case))
+
+    first = rounds[CASES[0]][0]
+    about = (
+        f"`make bench`: n = {options.n:,} samples, {options.classes:,} classes, medians of "
+        f"{options.rounds} rounds of {options.repeat} epochs (lowest-highest), one thread unless "
+        f"said; {first['one']['cpu']}, {first['one']['compiler']}, rcap {first['one']['version']}, "
+        f"NumPy {first['numpy']['numpy']}, Python {platform.python_version()}."
+    )
+    results = [summarise(*case, rounds[case]) for case in CASES]
+    text = table(results, about)
+    print(text)
+    (ROOT / "bench" / "results.md").write_text(text + "\n")
+    (ROOT / "bench" / "results.json").write_text(
+        json.dumps({"about": about, "results": results, "rounds": [
+            {"profile": p, "pruning_rate": r, "rounds": rounds[(p, r)]} for p, r in CASES]},
+            indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
