@@ -89,10 +89,11 @@ void mend_counts(std::span<const double> shares, std::span<const std::int64_t> l
     const double gap = (shares[j] - static_cast<double>(counts[j])) * static_cast<double>(step);
     return Candidate{gap, step > 0 ? 0 : counts[j], j};
   };
-  std::priority_queue<Candidate> widest;
+  std::vector<Candidate> candidates;
   for (std::size_t j = 0; j < counts.size(); ++j) {
-    if (counts[j] != limits[j]) widest.push(candidate(j));
+    if (counts[j] != limits[j]) candidates.push_back(candidate(j));
   }
+  std::priority_queue<Candidate> widest({}, std::move(candidates));
   for (; missing > 0; --missing) {
     if (widest.empty()) throw InternalError("round_shares: no class left to mend");
     const std::size_t j = widest.top().class_id;
