@@ -85,12 +85,16 @@ def make_long_tailed(data, rng):
 # ---- Network: 784 - 128 - 10, ReLU, SGD with momentum
 
 
-def init_network(rng):
-    """Weights and biases of both layers, uniform within 1 / sqrt(inputs): losses start near ln 10, as they should."""
+def init_network(rng, kind):
+    """Weights and biases of both layers. Uniform within 1 / sqrt(inputs), losses start near ln 10; with He's
+    initialisation, normal of variance 2 / inputs and no biases, they start higher."""
     network = []
     for inputs, outputs in ((784, HIDDEN), (HIDDEN, len(CLASSES))):
-        for shape in ((inputs, outputs), (outputs,)):
-            network.append((rng.uniform(-1, 1, shape) / np.sqrt(inputs)).astype(np.float32))
+        if kind == "he":
+            layer = [rng.normal(0, np.sqrt(2 / inputs), (inputs, outputs)), np.zeros(outputs)]
+        else:
+            layer = [rng.uniform(-1, 1, shape) / np.sqrt(inputs) for shape in ((inputs, outputs), (outputs,))]
+        network += [array.astype(np.float32) for array in layer]
     return network
 
 
@@ -162,9 +166,10 @@ def train_epoch(network, velocity, data, ids, rate_of_batch):
     return np.concatenate(losses)
 
 
-def train(data, selector, epochs, seed, show):
+def train(data, selector, arguments, seed, show):
     """Trains from scratch; returns the network, the class counts of the last epoch, and the seconds."""
-    network = init_network(np.random.default_rng([seed, 1]))
+    epochs = arguments.epochs
+    network = init_network(np.random.default_rng([seed, 1]), arguments.init)
     velocity = [np.zeros_like(weights) for weights in network]
     start, selecting, losses = time.perf_counter(), 0.0, None
     if selector.takes_initial_losses:
@@ -193,7 +198,7 @@ def run(method, data, test, arguments, seed):
 
     with tempfile.TemporaryDirectory() as folder:
         selector = Selector(Path(folder), data.labels, METHODS[method], arguments.pruning_rate, seed)
-        network, counts, seconds = train(data, selector, arguments.epochs, seed, show)
+        network, counts, seconds = train(data, selector, arguments, seed, show)
     accuracies = class_accuracies(network, test)
     record = {"method": method, "seed": seed, "options": METHODS[method], "class_counts": counts, "seconds": seconds}
     record |= {"worst": min(accuracies), "average": float(np.mean(accuracies)), "class_accuracy": accuracies}
@@ -251,6 +256,7 @@ def parse_arguments():
     parser.add_argument("--pruning-rate", type=float, default=0.9, help="fraction removed [0.9]")
     parser.add_argument("--epochs", type=int, default=30, help="of every run [30]")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="one run of each method a seed [0]")
+    parser.add_argument("--init", choices=["uniform", "he"], default="uniform", help="of the network [uniform]")
     return parser.parse_args()
 
 
