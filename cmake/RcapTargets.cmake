@@ -17,6 +17,7 @@ function(rcap_add_test name)
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} rcap_warnings GTest::gmock_main)
   target_precompile_headers(${name} PRIVATE <gmock/gmock.h>)
   # Tests are compiled more often than run; what they measure against is the library.

@@ -129,9 +129,21 @@ std::vector<double> share_budget(std::span<const std::int64_t> class_sizes,
     }
     if (class_sizes[j] > 0) order.push_back(j);
   }
+  const auto size_of = [&](std::size_t j) { return static_cast<double>(class_sizes[j]); };
+  // Mostly no class is filled, and the shares are the weights scaled.
+  double total_weight = 0;
+  for (const std::size_t j : order) total_weight += class_weights[j];
+  std::vector<double> shares(class_sizes.size());
+  if (total_weight > 0) {
+    bool fits = true;
+    for (const std::size_t j : order) {
+      shares[j] = static_cast<double>(keep_count) * (class_weights[j] / total_weight);
+      fits = fits && shares[j] < size_of(j);
+    }
+    if (fits) return shares;
+  }
   // The classes that their share fills are those of the smallest size per weight, so
   // sharing again and again comes down to one walk in that order.
-  const auto size_of = [&](std::size_t j) { return static_cast<double>(class_sizes[j]); };
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return size_of(a) * class_weights[b] < size_of(b) * class_weights[a];
   });
@@ -139,7 +151,7 @@ std::vector<double> share_budget(std::span<const std::int64_t> class_sizes,
   for (std::size_t i = order.size(); i-- > 0;) {
     weight_from[i] = weight_from[i + 1] + class_weights[order[i]];
   }
-  std::vector<double> shares(class_sizes.size());
+  std::ranges::fill(shares, 0.0);
   auto left = static_cast<double>(keep_count);
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::size_t j = order[i];

@@ -6,7 +6,7 @@
 
 #include "core/all_methods.hpp"
 #include "core/expect_throw.hpp"
-#include "core/temporary_folder.hpp"
+#include "temporary_folder.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

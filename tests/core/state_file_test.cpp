@@ -22,6 +22,7 @@
 #include <xxhash.h>
 
 #include "rcap/core/error.hpp"
+#include "temporary_folder.hpp"
 
 namespace rcap {
 namespace {
@@ -94,13 +95,6 @@ std::string resealed(std::string bytes) {
 
 class StateFile : public testing::Test {
  protected:
-  StateFile() {
-    std::string name = testing::TempDir() + "rcap_state_XXXXXX";
-    folder_ = mkdtemp(name.data());
-    path_ = folder_ / "run.rcap";
-  }
-  ~StateFile() override { fs::remove_all(folder_); }
-
   void write(State state) const {
     write_state_file(path_, identity(), [&](StateFields& fields) { state.list(fields); });
   }
@@ -156,8 +150,9 @@ class StateFile : public testing::Test {
     return names;
   }
 
-  fs::path folder_;
-  fs::path path_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
+  fs::path path_ = folder_ / "run.rcap";
 };
 
 TEST_F(StateFile, GivesBackWhatWasWritten) {
