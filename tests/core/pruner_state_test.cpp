@@ -6,8 +6,8 @@
 
 #include "core/all_methods.hpp"
 #include "core/expect_throw.hpp"
-#include "temporary_folder.hpp"
 #include "rcap/core/error.hpp"
+#include "temporary_folder.hpp"
 
 namespace rcap {
 namespace {
