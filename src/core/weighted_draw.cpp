@@ -107,7 +107,7 @@ class RaceRanker {
  private:
   /// The width of all bins together, and which part of it lies below the guessed key. A
   /// guess too high is the worse one: the lowest bin then holds most of the class.
-  static constexpr double SpannedNats = 3.0;
+  static constexpr double SpannedNats = 2.0;
   static constexpr double GuessedPlace = 0.6;
   static constexpr std::int64_t SampledPerClass = 64;
   /// Classes with fewer sampled keys, or with keys so large that single precision cannot
