@@ -32,7 +32,7 @@ struct KeyScale {
 };
 
 /// The largest absolute error of the noise in a coarse key; a test holds it.
-inline constexpr float NoiseError = 8e-6F;
+inline constexpr float NoiseError = 6e-6F;
 
 /// Coarse keys of the samples first .. first + count - 1, at most `BlockSamples` of them;
 /// `losses` are theirs.

@@ -58,7 +58,7 @@ class RaceRanker {
       starts_[j] = start;
       largest_start = std::max(largest_start, std::abs(start));
     }
-    unsure_ = 1.0F / 512 + largest_start * 0x1p-21F;
+    unsure_ = LeastUnsure + largest_start * 0x1p-21F;
   }
 
   [[nodiscard]] int bin_count() const { return bin_count_; }
@@ -109,6 +109,8 @@ class RaceRanker {
   /// guess too high is the worse one: the lowest bin then holds most of the class.
   static constexpr double SpannedNats = 2.0;
   static constexpr double GuessedPlace = 0.6;
+  static constexpr float LeastUnsure = 1.0F / 512;
+  static_assert(NoiseError * 256 / SpannedNats < LeastUnsure / 2, "256 bins are the most");
   static constexpr std::int64_t SampledPerClass = 64;
   /// Classes with fewer sampled keys, or with keys so large that single precision cannot
   /// tell the bins apart, have all samples in one bin and so are ranked exactly.
@@ -168,8 +170,9 @@ class RaceRanker {
   double bins_per_nat_;
   KeyScale scale_;
   std::vector<float> starts_;  ///< place of a sample = coarse key + start of its class
-  /// So near an edge (in bins) a coarse place does not tell the bin: more than the error
-  /// of the noise at 64 bins a nat, and of a few roundings at the largest start.
+  /// So near an edge (in bins) a coarse place does not tell the bin. Half of the constant
+  /// part covers the noise, the other half the rounding of a key of a few nats; what larger
+  /// keys add grows with the largest start.
   float unsure_ = 0;
 };
 
