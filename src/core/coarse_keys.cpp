@@ -10,43 +10,36 @@ namespace {
 
 constexpr float Ln2 = 0x1.62e43p-1F;
 
-/// ln(1 + f) for sqrt(1/2) - 1 <= f <= sqrt(2) - 1, relative error below 3e-7: a
-/// minimax polynomial for the terms behind f - f^2 / 2, in Estrin's order, which
-/// leaves the processor independent multiplications.
-inline float log1p_near_zero(float f) {
-  const float square = f * f;
-  const float low = 0.33334246F - 0.24983266F * f;
-  const float middle = 0.19924506F - 0.1713714F * f;
-  const float high = 0.16024356F - 0.10191646F * f;
-  const float tail = low + square * (middle + square * high);
-  return f + square * (f * tail - 0.5F);
-}
+/// The bits of x, a normal number > 0, counted in units of the last place.
+inline std::int32_t bits_of(float x) { return std::bit_cast<std::int32_t>(x); }
 
-/// x = 2^exponent * mantissa with a mantissa between sqrt(1/2) and sqrt(2); x > 0, normal.
-struct Split {
-  float exponent;
-  float mantissa;
-};
-
-inline Split split(float x) {
+/// -ln(1 - u), u = (top + 1/2) / 2^31: relative error below 2.1e-3.
+inline float coarse_exponential(std::int32_t top) {
+  constexpr std::int32_t One = 0x3f800000;
   constexpr std::int32_t SqrtHalf = 0x3f3504f3;
-  const std::int32_t shifted = std::bit_cast<std::int32_t>(x) + (0x3f800000 - SqrtHalf);
-  return {static_cast<float>((shifted >> 23) - 127),
-          std::bit_cast<float>((shifted & 0x7fffff) + SqrtHalf)};
+  const float u = (static_cast<float>(top) + 0.5F) * 0x1p-31F;
+  const float rest = (static_cast<float>(0x7fffffff - top) + 0.5F) * 0x1p-31F;
+  // rest = 2^exponent * mantissa with a mantissa between sqrt(1/2) and sqrt(2).
+  const std::int32_t shifted = bits_of(rest) + (One - SqrtHalf);
+  const std::int32_t exponent = (shifted >> 23) - 127;
+  const float mantissa = std::bit_cast<float>((shifted & 0x7fffff) + SqrtHalf);
+  // Near 1 the difference 1 - u has lost the digits of u; there u itself is at hand.
+  const float f = exponent == 0 ? -u : mantissa - 1.0F;
+  const float log1p = f * (0.99975828F + f * (0.32372241F * f - 0.52375441F));
+  return -(static_cast<float>(exponent) * Ln2 + log1p);
 }
 
-/// -ln(-ln(1 - u)) with u = (top + 1/2) / 2^31.
-inline float coarse_noise(std::int32_t top) {
-  const float u = (static_cast<float>(top) + 0.5F) * 0x1p-31F;
-  const Split rest = split((static_cast<float>(0x7fffffff - top) + 0.5F) * 0x1p-31F);
-  // Near 1 the difference 1 - u has lost the digits of u; there u itself is at hand.
-  const float f = rest.exponent == 0.0F ? -u : rest.mantissa - 1.0F;
-  const Split e = split(-(rest.exponent * Ln2 + log1p_near_zero(f)));
-  return -(e.exponent * Ln2 + log1p_near_zero(e.mantissa - 1.0F));
+/// ln(x) of a normal number > 0: absolute error below 5e-4. Its bits, read as a whole
+/// number, already are a logarithm drawn with straight lines between the powers of two; a
+/// polynomial in the mantissa bends the lines.
+inline float coarse_log(float x) {
+  const float lines = static_cast<float>(bits_of(x)) * (Ln2 * 0x1p-23F) - 127 * Ln2;
+  const float f = std::bit_cast<float>((bits_of(x) & 0x7fffff) | 0x3f800000) - 1.0F;
+  return lines + (0.00044157F + f * (0.29034589F + f * (0.1096897F * f - 0.40003559F)));
 }
 
 /// Within this distance of either end 31 bits are too coarse for `NoiseError`.
-constexpr std::int32_t End = 1 << 17;
+constexpr std::int32_t End = 1 << 12;
 
 inline bool is_near_an_end(std::int32_t top) {
   return static_cast<std::uint32_t>(top - End) > static_cast<std::uint32_t>(0x7fffffff - 2 * End);
@@ -67,7 +60,8 @@ bool keys_of_block(const std::int32_t* tops, const float* losses, std::size_t co
   std::uint32_t near_an_end = 0;
   for (std::size_t i = 0; i < count; ++i) {
     near_an_end |= static_cast<std::uint32_t>(is_near_an_end(tops[i]));
-    keys[i] = losses[i] * scale.per_loss + coarse_noise(tops[i]) * scale.per_nat;
+    const float noise = -coarse_log(coarse_exponential(tops[i]));
+    keys[i] = losses[i] * scale.per_loss + noise * scale.per_nat;
   }
   return near_an_end != 0;
 }
@@ -88,18 +82,13 @@ void coarse_keys(const RandomStream& stream, SampleId first, const float* losses
 }
 
 RCAP_VECTOR_CLONES
-void bins_of_places(const float* places, std::size_t count, int bin_count, float unsure,
-                    std::uint8_t* bins, std::uint8_t* doubts) {
+void bins_of_places(const float* places, std::size_t count, int bin_count, std::uint8_t* bins) {
   const float last_middle = static_cast<float>(bin_count) - 0.5F;
   for (std::size_t i = 0; i < count; ++i) {
-    // End bins are open to one side: their outer edge is no edge to be unsure of. What is
-    // not a number (an infinite key in a class without bins) must become the lowest.
+    // What is not a number (an infinite key in a class without bins) must become the lowest.
     float place = places[i] > 0.5F ? places[i] : 0.5F;
     place = place < last_middle ? place : last_middle;
-    const auto bin = static_cast<std::int32_t>(place);
-    const float above_edge = place - static_cast<float>(bin);
-    bins[i] = static_cast<std::uint8_t>(bin);
-    doubts[i] = static_cast<std::uint8_t>((above_edge < unsure) | (above_edge > 1.0F - unsure));
+    bins[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(place));
   }
 }
 
@@ -120,18 +109,31 @@ inline std::uint64_t pack_bits(const std::uint8_t* bytes) {
 }  // namespace
 
 RCAP_VECTOR_CLONES
-void compare_bins(const std::uint8_t* bins, const std::uint8_t* others, std::size_t count,
-                  std::uint64_t* higher, std::uint64_t* equal) {
+void compare_bins(const std::uint8_t* bins, const std::uint8_t* lowest, std::uint8_t width,
+                  std::size_t count, std::uint64_t* higher, std::uint64_t* within) {
   for (std::size_t first = 0; first < count; first += 64) {
     std::uint8_t is_higher[64] = {};
-    std::uint8_t is_equal[64] = {};
+    std::uint8_t is_within[64] = {};
     const std::size_t length = count - first < 64 ? count - first : 64;
     for (std::size_t i = 0; i < length; ++i) {
-      is_higher[i] = bins[first + i] > others[first + i];
-      is_equal[i] = bins[first + i] == others[first + i];
+      const std::uint8_t bin = bins[first + i];
+      const auto above = static_cast<std::uint8_t>(bin - lowest[first + i]);
+      const bool reaches = bin >= lowest[first + i];
+      is_higher[i] = reaches & (above >= width);
+      is_within[i] = reaches & (above < width);
     }
     higher[first / 64] = pack_bits(is_higher);
-    equal[first / 64] = pack_bits(is_equal);
+    within[first / 64] = pack_bits(is_within);
+  }
+}
+
+RCAP_VECTOR_CLONES
+void bins_above_lowest(const std::uint8_t* bins, std::size_t count, std::uint64_t* above) {
+  for (std::size_t first = 0; first < count; first += 64) {
+    std::uint8_t is_above[64] = {};
+    const std::size_t length = count - first < 64 ? count - first : 64;
+    for (std::size_t i = 0; i < length; ++i) is_above[i] = bins[first + i] != 0;
+    above[first / 64] = pack_bits(is_above);
   }
 }
 
@@ -153,18 +155,15 @@ inline void find_cells(const std::uint8_t* bins, const Label* labels, std::size_
 
 // The compiler makes clones of plain functions only, hence one by one.
 
-RCAP_VECTOR_CLONES
 void add_starts(const std::uint8_t* labels, const float* starts, std::size_t count, float* places) {
   add_starts_of(labels, starts, count, places);
 }
 
-RCAP_VECTOR_CLONES
 void add_starts(const std::uint16_t* labels, const float* starts, std::size_t count,
                 float* places) {
   add_starts_of(labels, starts, count, places);
 }
 
-RCAP_VECTOR_CLONES
 void add_starts(const std::uint32_t* labels, const float* starts, std::size_t count,
                 float* places) {
   add_starts_of(labels, starts, count, places);

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "core/chunks.hpp"
 #include "core/keys.hpp"
+#include "core/set_bits.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/sample_set.hpp"
 #include "rcap/core/weighted_draw.hpp"
@@ -25,12 +27,19 @@ namespace rcap {
 ///  1. One pass over all samples puts each into one of up to 256 bins of its group, the
 ///     higher the better, and counts the bins. A byte a sample remembers the bin.
 ///  2. The counts tell for every group the one bin in which its last winner lies.
-///  3. A second pass over the bytes takes all samples in higher bins; those of the
-///     deciding bin, about one in a hundred, are gathered.
+///  3. A second pass over the bytes takes all samples in clearly higher bins; those of the
+///     deciding bin and of its neighbours, one in fifty or so, are gathered.
 ///  4. The gathered ones are ranked exactly, group by group.
 ///
-/// A bin is a monotone function of the exact rank, so the result is that of a full sort
-/// and does not depend on how the bins are laid out, which is a matter of speed.
+/// Where bins come from coarse keys, neighbours are those next to the deciding bin. Let a
+/// coarse key lie within half a bin of the exact one. Sorted, the two lists of keys of a
+/// group differ nowhere by more than that, so the exact key of the last winner is at most
+/// half a bin outside of the deciding bin, and samples two bins away are at least half a
+/// bin beyond it: they are decided. The result is that of a full sort and does not depend
+/// on how the bins are laid out or how coarse keys round, which are matters of speed.
+///
+/// If few win, the bins begin near where the winners do and most samples lie in the lowest.
+/// Then both passes go through the others only, unless a group's winners end that low.
 
 /// The exact rank of a sample in its group. Keys can be equal; bits never are.
 struct RankedSample {
@@ -79,11 +88,22 @@ void count_in_bins(Groups groups, std::uint32_t row, SampleId first, const std::
   for (std::size_t i = 0; i < count; ++i) ++histogram[cells[i]];
 }
 
+/// The samples of a block, counted from its first, that are not in the lowest bin.
+inline SetBits above_lowest(const std::uint8_t* bins, std::size_t count) {
+  static_assert(BlockSamples <= 64 * SetBits::MostWords);
+  std::uint64_t above[BlockSamples / 64];
+  bins_above_lowest(bins, count, above);
+  return SetBits({above, (count + 63) / 64});
+}
+
 /// Ranks by the random bits alone: every member of a group equally likely.
 class UniformRanker {
  public:
   UniformRanker(const RandomStream& stream, int bin_bits) : stream_(stream), bin_bits_(bin_bits) {}
 
+  /// How many bins next to the deciding one are not decided: none, these bins are exact.
+  static constexpr int Neighbours = 0;
+  [[nodiscard]] static bool most_are_lowest() { return false; }
   [[nodiscard]] int bin_count() const { return 1 << bin_bits_; }
 
   /// Finds the bin of `count` samples from `first` on.
@@ -129,7 +149,7 @@ class Draw {
   SampleSet run() {
     scratch_.last_keys.resize(group_count(), std::numeric_limits<double>::quiet_NaN());
     count_bins();
-    find_deciding_bins();
+    find_open_bins();
     SampleSet winners(chunks_.count);
     const auto undecided = take_higher_bins(winners);
     settle(undecided, winners);
@@ -138,6 +158,8 @@ class Draw {
 
  private:
   static constexpr std::int64_t ChunkSamples = 1 << 14;
+  /// The bins of a group that are not decided by their counts.
+  static constexpr int OpenBins = 2 * Ranker::Neighbours + 1;
   using Ids = std::vector<std::uint32_t>;
 
   [[nodiscard]] std::size_t group_count() const { return counts_.size(); }
@@ -145,8 +167,20 @@ class Draw {
     return scratch_.histograms.front()[bin * group_count() + group];
   }
 
+  /// Calls `f(first, count)` for the blocks of a chunk.
+  template <class F>
+  void for_each_block(std::int64_t chunk, F&& f) const {
+    for (SampleId first = chunks_.begin(chunk); first < chunks_.end(chunk);) {
+      const auto left = static_cast<std::size_t>(chunks_.end(chunk) - first);
+      const std::size_t count = std::min(BlockSamples, left);
+      f(first, count);
+      first += static_cast<SampleId>(count);
+    }
+  }
+
   void count_bins() {
     const std::size_t cells = static_cast<std::size_t>(ranker_.bin_count()) * group_count();
+    const auto row = static_cast<std::uint32_t>(group_count());
     scratch_.bins.resize(static_cast<std::size_t>(chunks_.count));
     scratch_.histograms.resize(static_cast<std::size_t>(workers_.count()));
     for (auto& histogram : scratch_.histograms) histogram.clear();
@@ -154,15 +188,16 @@ class Draw {
       std::vector<std::uint32_t>& counted = scratch_.histograms[static_cast<std::size_t>(worker)];
       if (counted.empty()) counted.resize(cells);
       std::uint32_t* histogram = counted.data();
-      for (SampleId first = chunks_.begin(chunk); first < chunks_.end(chunk);) {
-        const auto left = static_cast<std::size_t>(chunks_.end(chunk) - first);
-        const std::size_t count = std::min(BlockSamples, left);
+      for_each_block(chunk, [&](SampleId first, std::size_t count) {
         std::uint8_t* bins = scratch_.bins.data() + first;
         ranker_.find_bins(first, count, bins);
-        count_in_bins(groups_, static_cast<std::uint32_t>(group_count()), first, bins, count,
-                      histogram);
-        first += static_cast<SampleId>(count);
-      }
+        if (!ranker_.most_are_lowest())
+          return count_in_bins(groups_, row, first, bins, count, histogram);
+        const Groups groups = groups_;
+        for (const std::uint16_t i : above_lowest(bins, count)) {
+          ++histogram[bins[i] * row + groups(first + i)];
+        }
+      });
     });
     std::vector<std::uint32_t>& total = scratch_.histograms.front();
     total.resize(cells);  // a worker that came too late to get a chunk has none
@@ -171,55 +206,87 @@ class Draw {
     }
   }
 
-  void find_deciding_bins() {
-    deciding_bins_.resize(group_count());
+  void find_open_bins() {
+    lowest_open_.resize(group_count());
     taken_.assign(counts_.begin(), counts_.end());
+    const int top = std::max(ranker_.bin_count() - OpenBins, 0);
     for (std::size_t g = 0; g < group_count(); ++g) {
-      auto bin = static_cast<std::size_t>(ranker_.bin_count() - 1);
-      for (; bin > 0 && taken_[g] > in_bin(bin, g); --bin) taken_[g] -= in_bin(bin, g);
-      deciding_bins_[g] = static_cast<std::uint8_t>(bin);
+      int bin = ranker_.bin_count() - 1;
+      std::int64_t higher = 0;
+      for (; bin > 0 && higher + in_bin(static_cast<std::size_t>(bin), g) < counts_[g]; --bin) {
+        higher += in_bin(static_cast<std::size_t>(bin), g);
+      }
+      const int lowest = std::clamp(bin - Ranker::Neighbours, 0, top);
+      for (int open = bin + 1; open < std::min(lowest + OpenBins, ranker_.bin_count()); ++open) {
+        higher -= in_bin(static_cast<std::size_t>(open), g);
+      }
+      taken_[g] -= higher;
+      lowest_open_[g] = static_cast<std::uint8_t>(lowest);
     }
   }
 
-  /// Puts the samples of higher bins into `winners`; returns those of the deciding bins.
+  /// Puts the samples of higher bins into `winners`; returns those of the open bins.
   std::vector<Ids> take_higher_bins(SampleSet& winners) {
     std::vector<Ids> undecided(static_cast<std::size_t>(chunks_.size()));
+    const bool skip_lowest =
+        ranker_.most_are_lowest() && std::ranges::find(lowest_open_, 0) == lowest_open_.end();
     workers_.for_each_chunk(chunks_.size(), [&](std::int64_t chunk, int) {
-      // Copies: a store of bytes could change what lies behind a reference, as far as the
-      // compiler knows, and would have it read again for every sample.
-      const Groups groups = groups_;
-      const std::uint8_t* deciding_bins = deciding_bins_.data();
       Ids& gathered = undecided[static_cast<std::size_t>(chunk)];
-      for (SampleId first = chunks_.begin(chunk); first < chunks_.end(chunk);) {
-        const auto left = static_cast<std::size_t>(chunks_.end(chunk) - first);
-        const std::size_t count = std::min(BlockSamples, left);
-        std::uint8_t deciding[BlockSamples];
-        for (std::size_t i = 0; i < count; ++i) {
-          deciding[i] = deciding_bins[groups(first + static_cast<SampleId>(i))];
+      for_each_block(chunk, [&](SampleId first, std::size_t count) {
+        std::uint64_t* higher = winners.words().data() + first / 64;
+        if (skip_lowest) {
+          take_skipping_lowest(first, count, higher, gathered);
+        } else {
+          take_from_all(first, count, higher, gathered);
         }
-        std::uint64_t equal[BlockSamples / 64];
-        compare_bins(scratch_.bins.data() + first, deciding, count,
-                     winners.words().data() + first / 64, equal);
-        for (std::size_t word = 0; word < (count + 63) / 64; ++word) {
-          for_each_bit(
-              equal[word], first + static_cast<SampleId>(64 * word),
-              [&gathered](SampleId id) { gathered.push_back(static_cast<std::uint32_t>(id)); });
-        }
-        first += static_cast<SampleId>(count);
-      }
+      });
     });
     return undecided;
   }
 
+  // Both copy what they read: a store of bytes could change what lies behind a reference,
+  // as far as the compiler knows, and would have it read again for every sample.
+
+  void take_from_all(SampleId first, std::size_t count, std::uint64_t* higher,
+                     Ids& gathered) const {
+    const Groups groups = groups_;
+    const std::uint8_t* lowest_open = lowest_open_.data();
+    std::uint8_t lowest[BlockSamples] = {};
+    for (std::size_t i = 0; i < count; ++i) {
+      lowest[i] = lowest_open[groups(first + static_cast<SampleId>(i))];
+    }
+    std::uint64_t open[BlockSamples / 64];
+    compare_bins(scratch_.bins.data() + first, lowest, OpenBins, count, higher, open);
+    for (const std::uint16_t i : SetBits({open, (count + 63) / 64})) {
+      gathered.push_back(static_cast<std::uint32_t>(first + i));
+    }
+  }
+
+  void take_skipping_lowest(SampleId first, std::size_t count, std::uint64_t* higher,
+                            Ids& gathered) const {
+    const std::uint8_t* bins = scratch_.bins.data() + first;
+    const std::uint8_t* lowest_open = lowest_open_.data();
+    std::uint32_t open[BlockSamples];
+    std::size_t open_count = 0;
+    const Groups groups = groups_;
+    for (const std::uint16_t i : above_lowest(bins, count)) {
+      const int above = bins[i] - lowest_open[groups(first + i)];
+      higher[i / 64] |= static_cast<std::uint64_t>(above >= OpenBins) << (i % 64);
+      // Written always and kept if open: no branch to guess wrongly.
+      open[open_count] = static_cast<std::uint32_t>(first + i);
+      open_count += static_cast<std::size_t>(above >= 0 && above < OpenBins);
+    }
+    gathered.insert(gathered.end(), open, open + open_count);
+  }
+
   /// Ranks the undecided samples of each group and puts the best into `winners`.
   void settle(const std::vector<Ids>& undecided, SampleSet& winners) {
-    std::vector<std::size_t> ends(group_count());
-    std::size_t total = 0;
-    for (std::size_t g = 0; g < group_count(); ++g) {
-      ends[g] = total;
-      total += in_bin(deciding_bins_[g], g);
+    std::vector<std::size_t> ends(group_count() + 1);
+    for (const Ids& gathered : undecided) {
+      for (const std::uint32_t id : gathered) ++ends[groups_(id) + 1];
     }
-    Ids grouped(total);
+    std::partial_sum(ends.begin(), ends.end(), ends.begin());
+    Ids grouped(ends.back());
     for (const Ids& gathered : undecided) {
       for (const std::uint32_t id : gathered) grouped[ends[groups_(id)]++] = id;
     }
@@ -280,8 +347,8 @@ class Draw {
   const Workers& workers_;
   DrawScratch& scratch_;
   Chunks chunks_;
-  std::vector<std::uint8_t> deciding_bins_;
-  std::vector<std::int64_t> taken_;  ///< how many of the deciding bin win
+  std::vector<std::uint8_t> lowest_open_;  ///< per group, of its `OpenBins` open bins
+  std::vector<std::int64_t> taken_;        ///< per group, how many in its open bins win
 };
 
 /// The best `counts[g]` samples of each group g, at most as many as the group has.

@@ -13,9 +13,8 @@ namespace rcap {
 /// (`keys.cpp` is compiled without contraction), so keys are the same bits on every
 /// machine and for every vector width. It decides.
 ///
-/// The approximate form is single precision and several times faster. It only sorts
-/// samples coarsely; whatever lies too near an edge to be sure of is asked again in the
-/// exact form.
+/// The approximate form is single precision and many times faster. It only sorts samples
+/// coarsely; those among which its error could tell wrongly are ranked in the exact form.
 
 /// race_key(losses[i], beta, bits[i]) for every i.
 void exact_keys(const float* losses, const std::uint64_t* bits, std::size_t count, double beta,
@@ -32,7 +31,7 @@ struct KeyScale {
 };
 
 /// The largest absolute error of the noise in a coarse key; a test holds it.
-inline constexpr float NoiseError = 6e-6F;
+inline constexpr float NoiseError = 2.6e-3F;
 
 /// Coarse keys of the samples first .. first + count - 1, at most `BlockSamples` of them;
 /// `losses` are theirs.
@@ -40,10 +39,8 @@ void coarse_keys(const RandomStream& stream, SampleId first, const float* losses
                  const KeyScale& scale, float* keys);
 
 /// The bin of each place on a scale of `bin_count` bins of width 1 from 0 on; outside of
-/// it the nearest one. `doubts[i]` is 1 where a place lies within `unsure` (below 1/2) of
-/// an edge between two bins, else 0.
-void bins_of_places(const float* places, std::size_t count, int bin_count, float unsure,
-                    std::uint8_t* bins, std::uint8_t* doubts);
+/// it the nearest one.
+void bins_of_places(const float* places, std::size_t count, int bin_count, std::uint8_t* bins);
 
 /// Adds to each place the start of the sample's class, and finds the cell of each sample
 /// in a table of rows by bin and columns by class. For each type of labels.
@@ -57,10 +54,13 @@ void cells_of(const std::uint8_t* bins, const std::uint16_t* labels, std::size_t
 void cells_of(const std::uint8_t* bins, const std::uint32_t* labels, std::size_t count,
               std::uint32_t row, std::uint32_t* cells);
 
-/// Compares the bins of `count` samples with others, a bit a sample: bit i % 64 of word
-/// i / 64 tells whether bins[i] > others[i], or is equal.
-void compare_bins(const std::uint8_t* bins, const std::uint8_t* others, std::size_t count,
-                  std::uint64_t* higher, std::uint64_t* equal);
+/// Compares the bins of `count` samples with the `width` bins from lowest[i] on, a bit a
+/// sample: bit i % 64 of word i / 64 tells whether bins[i] is higher, or within them.
+void compare_bins(const std::uint8_t* bins, const std::uint8_t* lowest, std::uint8_t width,
+                  std::size_t count, std::uint64_t* higher, std::uint64_t* within);
+
+/// The samples in other bins than the lowest one, bin 0, a bit a sample likewise.
+void bins_above_lowest(const std::uint8_t* bins, std::size_t count, std::uint64_t* above);
 
 /// stream.bits(first + i) for every i < count.
 void stream_bits(const RandomStream& stream, SampleId first, std::size_t count,

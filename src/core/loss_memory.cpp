@@ -5,6 +5,7 @@
 
 #include "core/chunks.hpp"
 #include "core/keys.hpp"
+#include "core/set_bits.hpp"
 
 namespace rcap {
 namespace {
@@ -30,11 +31,16 @@ std::vector<double> sum_by_class(const ClassIndex& classes, const SampleSet& sam
   classes.visit([&](auto labels) {
     workers.for_each_chunk(chunks.size(), [&](std::int64_t chunk, int) {
       double* sums = rows.data() + static_cast<std::size_t>(chunk) * class_count;
-      for (std::int64_t word = chunks.begin(chunk); word < chunks.end(chunk); ++word) {
-        for_each_bit(samples.words()[static_cast<std::size_t>(word)], word * 64, [&](SampleId id) {
-          const auto label = static_cast<std::size_t>(labels[static_cast<std::size_t>(id)]);
-          sums[label] += term(id, label);
-        });
+      auto word = static_cast<std::size_t>(chunks.begin(chunk));
+      const auto end = static_cast<std::size_t>(chunks.end(chunk));
+      while (word < end) {
+        const std::size_t count = std::min(SetBits::MostWords, end - word);
+        for (const std::uint16_t place : SetBits(samples.words().subspan(word, count))) {
+          const std::size_t id = 64 * word + place;
+          const auto label = static_cast<std::size_t>(labels[id]);
+          sums[label] += term(static_cast<SampleId>(id), label);
+        }
+        word += count;
       }
     });
   });

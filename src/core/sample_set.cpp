@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/chunks.hpp"
+#include "core/set_bits.hpp"
 #include "core/vector_clones.hpp"
 
 namespace rcap {
@@ -49,9 +50,11 @@ void SampleSet::list_ids(std::vector<SampleId>& ids, const Workers& workers) con
   workers.for_each_chunk(chunks.size(), [&](std::int64_t chunk, int) {
     SampleId* out = ids.data() + first[static_cast<std::size_t>(chunk)];
     SampleId first_id = chunks.begin(chunk) * 64;
-    for (const std::uint64_t word : words_of(chunk)) {
-      for_each_bit(word, first_id, [&out](SampleId id) { *out++ = id; });
-      first_id += 64;
+    for (auto rest = words_of(chunk); !rest.empty();) {
+      const auto block = rest.first(std::min(SetBits::MostWords, rest.size()));
+      for (const std::uint16_t place : SetBits(block)) *out++ = first_id + place;
+      first_id += static_cast<SampleId>(64 * block.size());
+      rest = rest.subspan(block.size());
     }
   });
 }

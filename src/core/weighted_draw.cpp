@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string_view>
 
 #include "core/draw_engine.hpp"
@@ -26,8 +27,8 @@ void check_counts(std::string_view where, std::span<const std::int64_t> sizes,
 }
 
 /// Ranks by `race_key`. The bins of a class have equal width, one for all classes, and
-/// span a few nats around the key expected of its last winner; what lies outside shares
-/// the end bins.
+/// span a few nats around the key expected of its last winner (which falls by the logarithm
+/// of how many more win); what lies outside shares the end bins.
 template <class Groups>
 class RaceRanker {
  public:
@@ -40,44 +41,39 @@ class RaceRanker {
         bin_count_(1 << bin_bits),
         bins_per_nat_(bin_count_ / SpannedNats),
         scale_{static_cast<float>(bins_per_nat_ / weights.beta), static_cast<float>(bins_per_nat_)},
-        starts_(classes.class_sizes().size(), OneBin) {}
+        starts_(classes.class_sizes().size(), LowestBin) {}
 
   /// Lays out the bins so that they part the best `counts[j]` of each class well: around
   /// the keys where the last draw ended, or else where a sample suggests.
-  void aim_at(std::span<const std::int64_t> counts, std::span<const double> last_keys) {
-    const bool first_draw = last_keys.size() != counts.size();
+  void aim_at(std::span<const std::int64_t> counts, const DrawScratch& last) {
+    const bool first_draw = last.last_keys.size() != counts.size();
     std::vector<std::vector<float>> sampled(first_draw ? counts.size() : 0);
     if (first_draw) sample_keys(sampled);
-    float largest_start = 0;
+    const std::int64_t winners = std::reduce(counts.begin(), counts.end());
+    most_are_lowest_ = winners * FewWinners < classes_.sample_count();
+    const double margin = most_are_lowest_ ? TightMargin : WideMargin;
     for (std::size_t j = 0; j < counts.size(); ++j) {
-      const double kept =
-          static_cast<double>(counts[j]) / static_cast<double>(classes_.class_sizes()[j]);
-      const double guess = first_draw ? guess_from(sampled[j], kept) : last_keys[j] * bins_per_nat_;
-      const auto start = static_cast<float>(bin_count_ * GuessedPlace - guess);
-      if (!(std::abs(start) < LargestStart)) continue;
-      starts_[j] = start;
-      largest_start = std::max(largest_start, std::abs(start));
+      const auto count = static_cast<double>(counts[j]);
+      const double guess =
+          first_draw ? guess_from(sampled[j], count / static_cast<double>(sizes()[j]))
+                     : last.last_keys[j] - std::log(count / static_cast<double>(last.counts[j]));
+      const double lowest = guess - margin - MarginInDeviations / std::sqrt(count);
+      const auto start = static_cast<float>(-lowest * bins_per_nat_);
+      if (std::abs(start) < LargestStart) starts_[j] = start;
+      if (counts[j] == sizes()[j] || counts[j] == 0) starts_[j] = HighestBin;
     }
-    unsure_ = LeastUnsure + largest_start * 0x1p-21F;
   }
 
+  /// How many bins next to the deciding one are not decided: bins come from coarse keys.
+  static constexpr int Neighbours = 1;
+  [[nodiscard]] bool most_are_lowest() const { return most_are_lowest_; }
   [[nodiscard]] int bin_count() const { return bin_count_; }
 
-  /// Finds the bin of `count` samples from `first` on: that of the coarse place, or, too
-  /// near an edge, in the exact form.
+  /// Finds the bin of `count` samples from `first` on.
   void find_bins(SampleId first, std::size_t count, std::uint8_t* bins) const {
     float places[BlockSamples];
-    std::uint8_t doubts[BlockSamples + 8] = {};
     places_of(first, count, places);
-    bins_of_places(places, count, bin_count_, unsure_, bins, doubts);
-    for (std::size_t i = 0; i < count; i += 8) {
-      std::uint64_t eight;
-      std::memcpy(&eight, doubts + i, sizeof eight);
-      for (; eight != 0; eight &= eight - 1) {
-        const std::size_t k = i + static_cast<std::size_t>(std::countr_zero(eight)) / 8;
-        bins[k] = exact_bin(first + static_cast<SampleId>(k));
-      }
-    }
+    bins_of_places(places, count, bin_count_, bins);
   }
 
   /// Appends the exact ranks of these samples.
@@ -105,18 +101,29 @@ class RaceRanker {
   }
 
  private:
-  /// The width of all bins together, and which part of it lies below the guessed key. A
-  /// guess too high is the worse one: the lowest bin then holds most of the class.
   static constexpr double SpannedNats = 2.0;
-  static constexpr double GuessedPlace = 0.6;
-  static constexpr float LeastUnsure = 1.0F / 512;
-  static_assert(NoiseError * 256 / SpannedNats < LeastUnsure / 2, "256 bins are the most");
+  /// How far (in nats) the bins begin below the guessed key of the last winner. A guess too
+  /// high is the worse one: the lowest bin then holds most of the class. The guess is off by
+  /// what losses have changed, and by chance: a deviation is about 1 / sqrt(count).
+  static constexpr double WideMargin = 1.2;
+  static constexpr double TightMargin = 0.3;
+  static constexpr double MarginInDeviations = 4.0;
+  /// If less than one in so many wins, the bins begin so high that most samples are in the
+  /// lowest.
+  static constexpr std::int64_t FewWinners = 5;
   static constexpr std::int64_t SampledPerClass = 64;
   /// Classes with fewer sampled keys, or with keys so large that single precision cannot
   /// tell the bins apart, have all samples in one bin and so are ranked exactly.
   static constexpr std::size_t LeastSampled = 4;
   static constexpr float LargestStart = 0x1p15F;
-  static constexpr float OneBin = -std::numeric_limits<float>::infinity();
+  static constexpr float LowestBin = -std::numeric_limits<float>::infinity();
+  static constexpr float HighestBin = std::numeric_limits<float>::infinity();
+  /// Half a bin is what Note [Drawing in two passes] allows. Places below `LargestStart`
+  /// round by 2^-9 of a bin at each of the steps that lead to them; those far above round
+  /// by more, but a bin so high is the highest one anyway.
+  static_assert(NoiseError * 256 / SpannedNats + 8 * 0x1p-9 < 0.5, "256 bins are the most");
+
+  [[nodiscard]] std::span<const std::int64_t> sizes() const { return classes_.class_sizes(); }
 
   /// Coarse keys of about `SampledPerClass` samples of an average class. They are taken in
   /// short runs, one of each stretch of equal length, at a random place in it: a plain
@@ -143,23 +150,15 @@ class RaceRanker {
     }
   }
 
-  /// The scaled key of the last winner as a sample of the class suggests; NaN where the
-  /// sample is too small to tell.
-  [[nodiscard]] static double guess_from(std::span<float> sampled, double kept_part) {
+  /// The key of the last winner as a sample of the class suggests; NaN where the sample is
+  /// too small to tell.
+  [[nodiscard]] double guess_from(std::span<float> sampled, double kept_part) const {
     if (sampled.size() < LeastSampled) return std::numeric_limits<double>::quiet_NaN();
     const double winners = kept_part * static_cast<double>(sampled.size());
     const auto rank = std::min(static_cast<std::size_t>(winners), sampled.size() - 1);
     const auto guess = sampled.begin() + static_cast<std::ptrdiff_t>(rank);
     std::nth_element(sampled.begin(), guess, sampled.end(), std::greater<>());
-    return static_cast<double>(*guess);
-  }
-
-  /// floor(key * bins_per_nat + start), cut to the bins there are.
-  [[nodiscard]] std::uint8_t exact_bin(SampleId id) const {
-    const double key =
-        race_key(weights_.losses[static_cast<std::size_t>(id)], weights_.beta, stream_.bits(id));
-    const double place = std::floor(key * bins_per_nat_ + starts_[groups_(id)]);
-    return static_cast<std::uint8_t>(std::clamp(place, 0.0, static_cast<double>(bin_count_ - 1)));
+    return static_cast<double>(*guess) / bins_per_nat_;
   }
 
   const ClassIndex& classes_;
@@ -169,11 +168,8 @@ class RaceRanker {
   int bin_count_;
   double bins_per_nat_;
   KeyScale scale_;
+  bool most_are_lowest_ = false;
   std::vector<float> starts_;  ///< place of a sample = coarse key + start of its class
-  /// So near an edge (in bins) a coarse place does not tell the bin. Half of the constant
-  /// part covers the noise, the other half the rounding of a key of a few nats; what larger
-  /// keys add grows with the largest start.
-  float unsure_ = 0;
 };
 
 void check_weights(const ClassIndex& classes, const LossWeights& weights) {
@@ -200,7 +196,8 @@ SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
     const LabelGroups groups{labels.data()};
     RaceRanker ranker(classes, groups, weights, stream,
                       bin_bits_for(classes.sample_count(), counts.size()));
-    ranker.aim_at(counts, used.last_keys);
+    ranker.aim_at(counts, used);
+    used.counts.assign(counts.begin(), counts.end());
     return draw_best(groups, ranker, classes.sample_count(), counts, workers, used);
   });
 }

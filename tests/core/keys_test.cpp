@@ -93,16 +93,35 @@ TEST(CoarseKeys, KeepTheirErrorBound) {
   EXPECT_GT(largest_error, 0);
 }
 
-TEST(BinsOfPlaces, CutsToTheBinsAndDoubtsWhatIsNearAnInnerEdge) {
+TEST(BinsOfPlaces, CutsToTheBinsThereAre) {
   const float infinity = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> places{0.5F, 1.01F, 1.99F,    2.5F,      3.0F, 4.0F,
                                   -7,   99,    infinity, -infinity, nan};
   std::vector<std::uint8_t> bins(places.size());
-  std::vector<std::uint8_t> doubts(places.size());
-  bins_of_places(places.data(), places.size(), 4, 0.02F, bins.data(), doubts.data());
+  bins_of_places(places.data(), places.size(), 4, bins.data());
   EXPECT_THAT(bins, testing::ElementsAre(0, 1, 1, 2, 3, 3, 0, 3, 3, 0, 0));
-  EXPECT_THAT(doubts, testing::ElementsAre(0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0));
+}
+
+TEST(CompareBins, TellsHigherFromWithin) {
+  const std::vector<std::uint8_t> bins{0, 4, 5, 6, 7, 8, 255, 255, 0};
+  const std::vector<std::uint8_t> lowest{5, 5, 5, 5, 5, 5, 5, 253, 0};
+  std::uint64_t higher = 0;
+  std::uint64_t within = 0;
+  compare_bins(bins.data(), lowest.data(), 3, bins.size(), &higher, &within);
+  EXPECT_EQ(higher, 0b001100000U);
+  EXPECT_EQ(within, 0b110011100U);
+}
+
+TEST(BinsAboveLowest, MarksAllButBinZero) {
+  std::vector<std::uint8_t> bins(70);
+  bins[3] = 1;
+  bins[63] = 255;
+  bins[69] = 7;
+  std::uint64_t above[2];
+  bins_above_lowest(bins.data(), bins.size(), above);
+  EXPECT_EQ(above[0], (std::uint64_t{1} << 3) | (std::uint64_t{1} << 63));
+  EXPECT_EQ(above[1], std::uint64_t{1} << 5);
 }
 
 TEST(ExactExp, AgreesWithTheLibrary) {

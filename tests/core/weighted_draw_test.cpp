@@ -188,6 +188,36 @@ TEST(DrawWeighted, UsesKeptScratchWithoutTraces) {
   }
 }
 
+TEST(DrawWeighted, DoesNotDependOnWhereItLooksFirst) {
+  // What the last draw handed on may be far off, too high or too low, for all classes or one.
+  constexpr int Samples = 20'000;
+  const RandomStream noise(5, Purpose::Synthetic, 0);
+  std::vector<int> labels;
+  std::vector<float> losses;
+  for (SampleId id = 0; id < Samples; ++id) {
+    labels.push_back(static_cast<int>(id % 7));
+    losses.push_back(static_cast<float>(3 * noise.uniform(id)));
+  }
+  const ClassIndex classes(labels);
+  for (const std::int64_t kept : {5, 290, 1400, 2857}) {
+    Counts counts(7, kept);
+    counts[3] = 0;
+    const RandomStream stream(0, Purpose::Selection, kept);
+    const SampleSet expected = draw_weighted(classes, {losses, 1.0}, counts, stream);
+    for (const double off : {-50.0, -1.0, -0.2, 0.2, 1.0, 50.0}) {
+      for (const bool one_class_only : {false, true}) {
+        DrawScratch scratch;
+        (void)draw_weighted(classes, {losses, 1.0}, counts, stream, 1, &scratch);
+        for (std::size_t j = 0; j < (one_class_only ? 1 : counts.size()); ++j) {
+          scratch.last_keys[j] += off;
+        }
+        EXPECT_EQ(draw_weighted(classes, {losses, 1.0}, counts, stream, 1, &scratch), expected)
+            << kept << " kept, off by " << off;
+      }
+    }
+  }
+}
+
 TEST(DrawWeighted, RefusesCountsOutOfRangeByClass) {
   const ClassIndex classes(std::vector<int>{0, 0, 1});
   const std::vector<float> losses{1, 1, 1};

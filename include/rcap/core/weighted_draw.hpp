@@ -25,7 +25,8 @@ struct LossWeights {
 struct DrawScratch {
   std::vector<std::uint8_t> bins;
   std::vector<std::vector<std::uint32_t>> histograms;
-  std::vector<double> last_keys;  ///< per class, of the best loser; NaN where not known
+  std::vector<std::int64_t> counts;  ///< per class, how many won
+  std::vector<double> last_keys;     ///< per class, of the best loser; NaN where not known
 };
 
 /// Draws `counts[j]` samples of every class j from softmax(phi / beta) over that
