@@ -1,10 +1,6 @@
 #include "cli/cmd_doctor.hpp"
 
-#include <array>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <system_error>
+#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,58 +9,44 @@
 #include "cli/command_line.hpp"
 #include "cli/external_command.hpp"
 #include "cli/machine.hpp"
+#include "rcap/data/catalogue.hpp"
 
 namespace rcap::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr double GiB = 1024.0 * 1024.0 * 1024.0;
 constexpr const char* TrainCommand = "train";
 
-struct DataFile {
-  std::string name;
-  std::optional<std::uint64_t> bytes;  ///< nothing where the file is not there
-};
-
+/// A data set that has a usual place, and what is there of it.
 struct DataSet {
-  std::string name;
-  fs::path folder;
-  std::string remedy;
-  std::vector<DataFile> files;
+  const CatalogueEntry& entry;
+  std::vector<LocatedFile> files;
 
   [[nodiscard]] bool found() const {
-    for (const DataFile& file : files) {
-      if (!file.bytes) return false;
-    }
-    return true;
+    return std::all_of(files.begin(), files.end(),
+                       [](const LocatedFile& file) { return file.bytes.has_value(); });
   }
 };
 
-DataSet look_for_fashion_mnist() {
-  DataSet data{"fashion-mnist",
-               "/usr/share/datasets/fashion-mnist",
-               "install Debian's dataset-fashion-mnist",
-               {}};
-  for (const char* name : {"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz",
-                           "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"}) {
-    std::error_code error;
-    const std::uint64_t bytes = fs::file_size(data.folder / name, error);
-    data.files.push_back({name, error ? std::nullopt : std::optional(bytes)});
+std::vector<DataSet> look_for_data_sets() {
+  std::vector<DataSet> found;
+  for (const CatalogueEntry& entry : catalogue()) {
+    if (entry.default_folder.empty()) continue;
+    found.push_back({entry, locate_files(entry, entry.default_folder)});
   }
-  return data;
+  return found;
 }
 
 nlohmann::ordered_json to_json(const DataSet& data) {
   nlohmann::ordered_json json;
-  json["name"] = data.name;
-  json["folder"] = data.folder.string();
+  json["name"] = data.entry.name;
+  json["folder"] = data.entry.default_folder;
   json["found"] = data.found();
   json["files"] = nlohmann::ordered_json::array();
-  for (const DataFile& file : data.files) {
+  for (const LocatedFile& file : data.files) {
     if (file.bytes) json["files"].push_back({{"name", file.name}, {"bytes", *file.bytes}});
   }
-  if (!data.found()) json["remedy"] = data.remedy;
+  if (!data.found()) json["remedy"] = data.entry.remedy;
   return json;
 }
 
@@ -84,19 +66,21 @@ void print_json() {
   json["memory_available_bytes"] = memory.available_bytes;
   const auto train = find_external_command(TrainCommand);
   json["train_program"] = train ? nlohmann::ordered_json(train->string()) : nullptr;
-  json["datasets"] = nlohmann::ordered_json::array({to_json(look_for_fashion_mnist())});
+  json["datasets"] = nlohmann::ordered_json::array();
+  for (const DataSet& data : look_for_data_sets()) json["datasets"].push_back(to_json(data));
   fmt::print("{}\n", json.dump());
 }
 
 void print_data_set(const DataSet& data) {
   if (!data.found()) {
-    fmt::print("{:<10} {} not found in {}: {}\n", "data set", data.name, data.folder.string(),
-               data.remedy);
+    fmt::print("{:<10} {} not found in {}: {}\n", "data set", data.entry.name,
+               data.entry.default_folder, data.entry.remedy);
     return;
   }
-  fmt::print("{:<10} {} in {}\n", "data set", data.name, data.folder.string());
-  for (const DataFile& file : data.files)
+  fmt::print("{:<10} {} in {}\n", "data set", data.entry.name, data.entry.default_folder);
+  for (const LocatedFile& file : data.files) {
     fmt::print("{:<10}   {:>10} bytes  {}\n", "", *file.bytes, file.name);
+  }
 }
 
 void print_text() {
@@ -119,7 +103,7 @@ void print_text() {
                   static_cast<double>(memory.available_bytes) / GiB));
   const auto train = find_external_command(TrainCommand);
   row("training", train ? train->string() : "no program rcap-train beside this one");
-  print_data_set(look_for_fashion_mnist());
+  for (const DataSet& data : look_for_data_sets()) print_data_set(data);
 }
 
 }  // namespace

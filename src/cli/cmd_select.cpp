@@ -19,10 +19,11 @@
 
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
+#include "cli/method_options.hpp"
 #include "cli/npy.hpp"
-#include "cli/staged_file.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/make_pruner.hpp"
+#include "rcap/core/staged_file.hpp"
 #include "rcap/core/training_order.hpp"
 
 namespace rcap::cli {
@@ -55,19 +56,12 @@ struct SelectArguments {
   std::optional<ClassId> class_count;
   std::optional<std::int64_t> epoch;
   OutputOrder order = OutputOrder::Training;
-  PrunerOptions pruner;
+  MethodArguments methods;
   std::optional<std::int64_t> infobatch_epochs;
-  std::optional<double> learning_rate, confidence, epsilon;
-  std::optional<std::int64_t> period;
+  PrunerOptions pruner;  ///< what `methods` comes to
   bool quiet = false;
   bool json = false;
 };
-
-std::vector<std::string> method_names() {
-  std::vector<std::string> names;
-  for (const MethodInfo& method : methods()) names.emplace_back(method.name);
-  return names;
-}
 
 void add_data_options(CommandLine& line, SelectArguments& arguments) {
   line.group("Data (.npy, one dimension)");
@@ -82,11 +76,11 @@ void add_data_options(CommandLine& line, SelectArguments& arguments) {
 }
 
 void add_run_options(CommandLine& line, SelectArguments& arguments) {
-  CommonOptions& common = arguments.pruner.common;
+  CommonOptions& common = arguments.methods.pruner.common;
   line.group("Run");
   line.text("--method", arguments.method, "NAME",
             fmt::format("{}", fmt::join(method_names(), " ")));
-  line.number("--pruning-rate", common.pruning_rate, "R", "fraction removed, 0 <= R < 1");
+  add_pruning_rate(line, arguments.methods);
   line.number("--epoch", arguments.epoch, "T", "epoch to select, else the one after the state's");
   line.number("--seed", common.seed, "S", "of all random numbers");
   line.path("--state", arguments.state, "FILE",
@@ -107,56 +101,11 @@ void add_output_options(CommandLine& line, SelectArguments& arguments) {
   line.flag("--quiet", arguments.quiet, "print no summary");
 }
 
-void add_rcap_options(CommandLine& line, RcapOptions& options) {
-  line.group("Method rcap");
-  line.number("--beta", options.beta, "B", "temperature of the draw inside a class, 1e-3 .. 1e3");
-  line.choice(
-      "--class-share", options.class_share,
-      {{"paper", ClassShare::Paper}, {"mass", ClassShare::Mass}, {"group", ClassShare::Group}},
-      "split over the classes: the printed formula, the authors' code, classes equal");
-  line.choice("--initial-loss", options.initial_loss,
-              {{"forward", InitialLoss::Forward}, {"log-c", InitialLoss::LogC}},
-              "losses before training: observed (--losses), or ln(classes) for all");
-  line.choice("--clip", options.clip,
-              {{"class-max", LossClip::ClassMax}, {"log-c", LossClip::LogC}},
-              "losses are cut at the class's largest initial one, or at ln(classes)");
-  line.number("--min-per-class", options.min_per_class, "K",
-              "kept of each class while the budget allows");
-}
-
-void add_other_method_options(CommandLine& line, SelectArguments& arguments) {
-  PrunerOptions& pruner = arguments.pruner;
+void add_infobatch_options(CommandLine& line, SelectArguments& arguments) {
   line.group("Method infobatch");
-  line.number("--prune-probability", pruner.infobatch.prune_probability, "P",
-              "part of the samples below the mean loss that is left out");
-  line.number("--annealing", pruner.infobatch.annealing, "D", "part of the run that prunes");
   line.number("--epochs", arguments.infobatch_epochs, "E", "epochs of the whole run; required");
-  line.number("--batch-size", pruner.infobatch.batch_size, "B",
+  line.number("--batch-size", arguments.methods.pruner.infobatch.batch_size, "B",
               "of the run: makes it meet --pruning-rate over the whole run");
-  line.group("Methods ucb and epsilon-greedy");
-  line.number("--learning-rate", arguments.learning_rate, "A", "weight of the newest loss [0.8]");
-  line.number("--confidence", arguments.confidence, "K", "weight of the variance in ucb [1]");
-  line.number("--epsilon", arguments.epsilon, "E", "random part of epsilon-greedy [0.1]");
-  line.number("--period", arguments.period, "T", "epochs between selections [10]");
-  line.group("Other methods");
-  line.flag("--stratified", pruner.rs2_stratified, "rs2-replace: every class keeps its part");
-  line.number("--hard-cutoff", pruner.ccs.hard_cutoff, "H",
-              "ccs: part with the lowest scores dropped first");
-  line.number("--strata", pruner.ccs.strata, "N", "ccs: bins of the score");
-  line.choice("--quota", pruner.metriq.quota,
-              {{"density", MetriqQuota::Density}, {"size", MetriqQuota::Size}},
-              "metriq: class error times class size, or class error alone");
-}
-
-/// Puts options that two methods share into both.
-void apply_shared_options(SelectArguments& arguments) {
-  if (arguments.infobatch_epochs) arguments.pruner.infobatch.epochs = *arguments.infobatch_epochs;
-  for (BanditOptions* bandit : {&arguments.pruner.ucb, &arguments.pruner.epsilon_greedy}) {
-    bandit->learning_rate = arguments.learning_rate.value_or(bandit->learning_rate);
-    bandit->confidence = arguments.confidence.value_or(bandit->confidence);
-    bandit->epsilon = arguments.epsilon.value_or(bandit->epsilon);
-    bandit->period = arguments.period.value_or(bandit->period);
-  }
 }
 
 bool same_file(const fs::path& a, const fs::path& b) {
@@ -191,21 +140,15 @@ void check_paths_differ(const SelectArguments& arguments) {
 
 /// The method exists and has what it cannot do without.
 void check_method(const SelectArguments& arguments) {
-  const std::vector<std::string> names = method_names();
-  const MethodInfo* method = find_method(arguments.method);
-  if (method == nullptr) {
-    throw InvalidArgument(fmt::format("--method \"{}\" is none of {}{}", arguments.method,
-                                      fmt::join(names, ", "),
-                                      did_you_mean(arguments.method, names)));
-  }
+  const MethodInfo& method = require_method(arguments.method);
   const auto ask_for = [&](std::string_view option, std::string_view meaning) {
     throw InvalidArgument(
         fmt::format("{} is missing: {} needs {}", option, arguments.method, meaning));
   };
-  if (method->needs_scores && arguments.scores.empty()) {
+  if (method.needs_scores && arguments.scores.empty()) {
     ask_for("--scores FILE", "a score of every sample from a full training run");
   }
-  if (method->needs_recalls && arguments.recalls.empty()) {
+  if (method.needs_recalls && arguments.recalls.empty()) {
     ask_for("--recalls FILE", "the recall of every class on held-out data");
   }
   if (arguments.method == "infobatch" && !arguments.infobatch_epochs) {
@@ -229,15 +172,16 @@ void check_arguments(const CommandLine& line, const SelectArguments& arguments) 
 }
 
 bool parse_arguments(std::span<const std::string> words, SelectArguments& arguments) {
-  arguments.pruner.common.threads = available_threads();
+  arguments.methods.pruner.common.threads = available_threads();
   CommandLine line("select", Summary, Footer);
   add_data_options(line, arguments);
   add_run_options(line, arguments);
   add_output_options(line, arguments);
-  add_rcap_options(line, arguments.pruner.rcap);
-  add_other_method_options(line, arguments);
+  add_method_options(line, arguments.methods);
+  add_infobatch_options(line, arguments);
   if (!line.parse(words)) return false;
-  apply_shared_options(arguments);
+  arguments.pruner = resolve(arguments.methods);
+  if (arguments.infobatch_epochs) arguments.pruner.infobatch.epochs = *arguments.infobatch_epochs;
   check_arguments(line, arguments);
   return true;
 }
@@ -426,6 +370,8 @@ void write_outputs(const SelectArguments& arguments, const Selection& selection,
   if (!arguments.state.empty() && changed_pruner != nullptr) {
     changed_pruner->save(state.emplace(arguments.state).temporary_path());
   }
+  ids.sync();
+  if (weights) weights->sync();
   ids.publish();
   if (weights) weights->publish();
   if (state) state->publish();

@@ -104,17 +104,21 @@ class CommandLine {
   void choice(const std::string& name, Value& value,
               std::initializer_list<Choice<std::type_identity_t<Value>>> choices,
               const std::string& meaning) {
-    std::vector<Choice<Value>> list(choices);
-    std::vector<std::string> names;
     std::string default_name;
-    for (const auto& [word, meant] : list) {
-      names.emplace_back(word);
+    for (const auto& [word, meant] : choices) {
       if (meant == value) default_name = word;
     }
-    add(name, fmt::format("{}", fmt::join(names, "|")), meaning, default_name,
-        [&value, name, list, names](const std::string& word) {
-          value = list[position_in(names, name, word)].value;
-        });
+    add_choice<Value>(name, choices, meaning, default_name,
+                      [&value](const Value& chosen) { value = chosen; });
+  }
+
+  /// One of a few words, without a default.
+  template <class Value>
+  void choice(const std::string& name, std::optional<Value>& value,
+              std::initializer_list<Choice<std::type_identity_t<Value>>> choices,
+              const std::string& meaning) {
+    add_choice<Value>(name, choices, meaning, "",
+                      [&value](const Value& chosen) { value = chosen; });
   }
 
   void flag(const std::string& name, bool& value, const std::string& meaning);
@@ -133,6 +137,19 @@ class CommandLine {
   void require(const std::string& name, const std::filesystem::path& value) const;
 
  private:
+  template <class Value>
+  void add_choice(const std::string& name, std::initializer_list<Choice<Value>> choices,
+                  const std::string& meaning, const std::string& default_name,
+                  std::function<void(const Value&)> take) {
+    std::vector<Choice<Value>> list(choices);
+    std::vector<std::string> names;
+    for (const Choice<Value>& choice : list) names.emplace_back(choice.name);
+    add(name, fmt::format("{}", fmt::join(names, "|")), meaning, default_name,
+        [name, list, names, take](const std::string& word) {
+          take(list[position_in(names, name, word)].value);
+        });
+  }
+
   void add(const std::string& name, const std::string& placeholder, const std::string& meaning,
            const std::string& default_text, std::function<void(const std::string&)> take);
   void print_help() const;

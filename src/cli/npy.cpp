@@ -16,7 +16,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/staged_file.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap::cli {
@@ -372,9 +371,8 @@ std::string make_header(std::string_view type, std::size_t count) {
 template <class T>
 void write_values(StagedFile& file, std::string_view type, std::span<const T> values) {
   const std::string header = make_header(type, values.size());
-  const std::array pieces{std::as_bytes(std::span<const char>(header)),
-                          std::span<const std::byte>(std::as_bytes(values))};
-  file.write(pieces);
+  file.write(header.data(), header.size());
+  file.write(std::as_bytes(values));
 }
 
 }  // namespace

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "rcap/core/ids.hpp"
+#include "rcap/core/staged_file.hpp"
 
 namespace rcap::cli {
-
-class StagedFile;
 
 /// One-dimensional arrays in NumPy's .npy format, versions 1.0 to 3.0.
 ///

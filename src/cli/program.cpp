@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/cmd_bench.hpp"
+#include "cli/cmd_data.hpp"
 #include "cli/cmd_doctor.hpp"
 #include "cli/cmd_select.hpp"
 #include "cli/external_command.hpp"
@@ -26,6 +27,7 @@ constexpr std::array Commands{
     Command{"select", "select the samples of one epoch from arrays on disk", run_select},
     Command{"bench", "time selection on this machine: rcap bench select", run_bench},
     Command{"doctor", "show versions, processor, memory and data sets", run_doctor},
+    Command{"data", "list the data sets, verify their files", run_data},
 };
 
 const Command* find_command(const std::string& name) {

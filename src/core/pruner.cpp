@@ -42,6 +42,11 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
   }
 }
 
+std::optional<std::int64_t> Pruner::planned_batches(std::int64_t epochs,
+                                                    std::int64_t batch_size) const {
+  return epochs * batches_of(keep_count_, batch_size);
+}
+
 const Selection& Pruner::select(std::int64_t epoch) {
   if (epoch < 0) {
     throw InvalidArgument(formatted("select: epoch is {}; epochs count from 0", epoch));

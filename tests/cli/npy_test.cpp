@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/staged_file.hpp"
 #include "rcap/core/error.hpp"
+#include "rcap/core/staged_file.hpp"
 #include "temporary_folder.hpp"
 
 namespace rcap::cli {
@@ -221,30 +221,6 @@ TEST_F(Npy, WritesWhatItReadsWithTheDataAtAMultipleOf64) {
     EXPECT_EQ(read_ids(folder_ / "ids.npy"), ids);
     EXPECT_EQ((bytes_of(folder_ / "ids.npy").size() - 8 * count) % 64, 0u);
   }
-}
-
-TEST(StagedFile, LeavesTheOldFileUntilItIsPublished) {
-  TemporaryFolder folder;
-  std::ofstream(folder / "a") << "old";
-  {
-    StagedFile file(folder / "a");
-    file.write(std::vector{std::as_bytes(std::span("new", 3))});
-    EXPECT_EQ(bytes_of(folder / "a"), "old");
-  }
-  EXPECT_EQ(bytes_of(folder / "a"), "old");
-  const std::filesystem::directory_iterator entries(folder.path());
-  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1) << "a temporary file was left";
-}
-
-TEST(StagedFile, NamesTheFolderThatIsMissing) {
-  TemporaryFolder folder;
-  try {
-    check_can_write(folder / "absent/ids.npy");
-    FAIL() << "accepted a folder that is not there";
-  } catch (const BadFile& error) {
-    EXPECT_THAT(error.what(), HasSubstr("there is no folder"));
-  }
-  EXPECT_THROW(check_can_write(folder.path()), BadFile);
 }
 
 }  // namespace

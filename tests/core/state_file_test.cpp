@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -11,9 +10,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <vector>
 
 #define XXH_INLINE_ALL
@@ -21,6 +18,7 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include "file_size_limit.hpp"
 #include "rcap/core/error.hpp"
 #include "temporary_folder.hpp"
 
@@ -566,18 +564,11 @@ TEST_F(StateFile, LeavesNothingBehindWhenTheFieldsThrow) {
 }
 
 TEST_F(StateFile, LeavesNothingBehindWhenTheDiskRefusesMore) {
-  // A limit on the size of files stands for a full disk: the write fails in the middle.
   const std::string old_bytes = sound_bytes();
-  rlimit old_limit{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
-  auto* const old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{.rlim_cur = 100, .rlim_max = old_limit.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::string message = write_failure(path_);
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
-  std::signal(SIGXFSZ, old_handler);
-
-  EXPECT_THAT(message, HasSubstr("cannot write the file: File too large"));
+  {
+    const FileSizeLimit limit(100);
+    EXPECT_THAT(write_failure(path_), HasSubstr("cannot write the file: File too large"));
+  }
   EXPECT_EQ(read_bytes(path_), old_bytes);
   EXPECT_THAT(names_in_folder(), testing::ElementsAre("run.rcap"));
 }
@@ -588,37 +579,8 @@ TEST_F(StateFile, SaysWhyAFileCannotBeWritten) {
                     HasSubstr("No such file or directory; the folder must exist")));
   write(State());
   EXPECT_THAT(write_failure(path_ / "run.rcap"), HasSubstr("Not a directory"));
-  EXPECT_THAT(write_failure(folder_ / ""), HasSubstr("names no file"));
   EXPECT_THAT(write_failure(""), HasSubstr("names no file"));
   EXPECT_THAT(names_in_folder(), testing::ElementsAre("run.rcap"));
-}
-
-TEST_F(StateFile, DoesNotReplaceWhatIsNotARegularFile) {
-  fs::create_directory(path_);
-  EXPECT_THAT(write_failure(path_), HasSubstr("is a directory"));
-  fs::remove(path_);
-  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_THAT(write_failure(path_), HasSubstr("is not a regular file"));
-  EXPECT_TRUE(fs::is_fifo(path_));
-}
-
-TEST_F(StateFile, StepsOverTemporaryFilesOfOthers) {
-  const auto taken = folder_ / (".rcap-state-" + std::to_string(getpid()) + "-0.tmp");
-  write_bytes(taken, "someone else's");
-  write(State());
-  State state = other_state();
-  read(state);
-  EXPECT_EQ(state, State());
-  EXPECT_EQ(read_bytes(taken), "someone else's");
-}
-
-TEST_F(StateFile, IsWrittenInTheCurrentFolderWithoutAFolderInItsName) {
-  const fs::path old_folder = fs::current_path();
-  fs::current_path(folder_);
-  State state;
-  write_state_file("plain.rcap", identity(), [&](StateFields& fields) { state.list(fields); });
-  fs::current_path(old_folder);
-  EXPECT_THAT(names_in_folder(), testing::ElementsAre("plain.rcap"));
 }
 
 TEST_F(StateFile, DoesNotWriteWhatItWouldRefuseToRead) {

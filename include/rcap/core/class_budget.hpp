@@ -18,6 +18,12 @@ namespace rcap {
 [[nodiscard]] std::int64_t keep_count(std::int64_t sample_count, ClassId class_count,
                                       double pruning_rate);
 
+/// How many batches hold so many samples; the last one may be smaller.
+[[nodiscard]] constexpr std::int64_t batches_of(std::int64_t sample_count,
+                                                std::int64_t batch_size) noexcept {
+  return (sample_count + batch_size - 1) / batch_size;
+}
+
 /// Shares `keep_count` over the classes in proportion to `class_weights`, no class
 /// above its size: the optimum of the paper's theorem under alpha_j <= 1.
 ///

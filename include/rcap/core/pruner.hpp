@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +62,11 @@ class Pruner {
 
   /// Whether every sample's loss must be observed once before the first `select`.
   [[nodiscard]] virtual bool needs_initial_losses() const noexcept { return false; }
+
+  /// How many batches a run of `epochs` will make, so that a learning rate can fall over
+  /// exactly these; nothing where the method cannot tell beforehand.
+  [[nodiscard]] virtual std::optional<std::int64_t> planned_batches(std::int64_t epochs,
+                                                                    std::int64_t batch_size) const;
 
   /// The samples of `epoch`, which lies after the last one selected. The same epoch
   /// again gives the same selection again, whatever was observed in between: that is

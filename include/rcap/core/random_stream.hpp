@@ -19,6 +19,7 @@ enum class Purpose : std::uint64_t {
   InitialWeights = 7,  ///< a network before training
   Subsample = 8,       ///< data sets made long-tailed, held-out parts
   Synthetic = 9,       ///< generated data
+  Dropout = 10,        ///< what a network draws while it trains
 };
 
 /// The finaliser of SplitMix64 (Stafford's mix 13): a bijection of 64 bits.

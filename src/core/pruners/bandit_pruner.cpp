@@ -4,6 +4,7 @@
 
 #include "core/formatted.hpp"
 #include "core/saturate.hpp"
+#include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/top_scores.hpp"
@@ -64,6 +65,13 @@ void BanditPruner::record(std::span<const SampleId> ids, std::span<const float> 
     means_[id] = saturate(starts ? loss : (1 - rate) * mean + rate * loss);
     seen_.insert(ids[i]);
   }
+}
+
+std::optional<std::int64_t> BanditPruner::planned_batches(std::int64_t epochs,
+                                                          std::int64_t batch_size) const {
+  const bool first_is_full = options_.full_first_epoch && epochs > 0;
+  return (first_is_full ? batches_of(classes().sample_count(), batch_size) : 0) +
+         (first_is_full ? epochs - 1 : epochs) * batches_of(keep_count(), batch_size);
 }
 
 std::vector<float> BanditPruner::scores() const {

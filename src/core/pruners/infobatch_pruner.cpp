@@ -93,6 +93,12 @@ bool InfoBatchPruner::prunes(std::int64_t epoch) const {
          options_.annealing * static_cast<double>(options_.epochs);
 }
 
+std::optional<std::int64_t> InfoBatchPruner::planned_batches(std::int64_t epochs,
+                                                             std::int64_t batch_size) const {
+  if (epochs != options_.epochs || batch_size != options_.batch_size) return std::nullopt;
+  return total_batches_;
+}
+
 void InfoBatchPruner::make_selection(std::int64_t epoch, SampleSet& selected,
                                      const Workers& workers) {
   selected = SampleSet::all(classes().sample_count());

@@ -95,7 +95,7 @@ TEST(InfoBatch, BudgetModeCountsTheBatchesOfTheWholeRun) {
   const auto batches = [](double rate) {
     return *InfoBatchPruner(samples(50'000), {.pruning_rate = rate},
                             {.epochs = 200, .batch_size = 128})
-                .total_batches();
+                .planned_batches(200, 128);
   };
   EXPECT_EQ(batches(0.5), 39'100);
   EXPECT_EQ(batches(0.7), 23'460);

@@ -47,6 +47,9 @@ class BanditPruner final : public Pruner {
   BanditPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
                const BanditOptions& options);
 
+  [[nodiscard]] std::optional<std::int64_t> planned_batches(std::int64_t epochs,
+                                                            std::int64_t batch_size) const override;
+
   /// The rank number of each sample now.
   [[nodiscard]] std::vector<float> scores() const;
   [[nodiscard]] std::span<const float> means() const noexcept { return means_; }

@@ -32,10 +32,9 @@ class InfoBatchPruner final : public Pruner {
   InfoBatchPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
                   const InfoBatchOptions& options);
 
-  /// Batches of the whole run in budget mode.
-  [[nodiscard]] std::optional<std::int64_t> total_batches() const noexcept {
-    return total_batches_;
-  }
+  /// Known in budget mode only, for the epochs and the batch size of the options.
+  [[nodiscard]] std::optional<std::int64_t> planned_batches(std::int64_t epochs,
+                                                            std::int64_t batch_size) const override;
 
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;

@@ -1,294 +1,26 @@
-#include "rcap/core/state_file.hpp"
-
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <iterator>
-#include <limits>
-#include <span>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "core/file_handle.hpp"
 #include "core/formatted.hpp"
+#include "core/state_format.hpp"
 #include "rcap/core/error.hpp"
+#include "rcap/core/state_file.hpp"
 
 namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace state_format;
 
-static_assert(std::endian::native == std::endian::little,
-              "state files are little-endian and are read and written without conversion");
-static_assert(std::numeric_limits<float>::is_iec559 && sizeof(float) == 4);
-
-// The layout is described in docs/state_format.md.
-constexpr std::array<char, 8> Magic = {'R', 'C', 'A', 'P', 'S', 'T', 'A', 'T'};
-constexpr std::uint32_t Version = 1;
-constexpr std::uint64_t HeadBytes = 24;
-constexpr std::uint64_t ChecksumBytes = 8;
-/// Head, empty method, three numbers, no options, checksum.
-constexpr std::uint64_t MinFileBytes = HeadBytes + 4 + 24 + 4 + ChecksumBytes;
-constexpr std::size_t MaxStringBytes = 65535;
 constexpr std::size_t BufferBytes = std::size_t{1} << 20;
-
-enum class FieldType : std::uint32_t { Number = 1, Losses = 2, Samples = 3 };
-
-struct Head {
-  std::array<char, 8> magic = Magic;
-  std::uint32_t version = Version;
-  std::uint32_t reserved = 0;
-  std::uint64_t file_bytes = 0;
-};
-static_assert(sizeof(Head) == HeadBytes);
-
-// ---- shared by both ways
-
-class FileHandle {
- public:
-  explicit FileHandle(int descriptor) noexcept : descriptor_(descriptor) {}
-  ~FileHandle() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  FileHandle(const FileHandle&) = delete;
-  FileHandle& operator=(const FileHandle&) = delete;
-  [[nodiscard]] int get() const noexcept { return descriptor_; }
-  [[nodiscard]] int release() noexcept { return std::exchange(descriptor_, -1); }
-
- private:
-  int descriptor_;
-};
-
-class Hash {
- public:
-  Hash() noexcept { XXH3_64bits_reset(&state_); }
-  void add(const void* data, std::size_t bytes) noexcept {
-    if (bytes > 0) XXH3_64bits_update(&state_, data, bytes);
-  }
-  [[nodiscard]] std::uint64_t value() const noexcept { return XXH3_64bits_digest(&state_); }
-
- private:
-  XXH3_state_t state_;
-};
-
-std::string reason(int error) { return std::generic_category().message(error); }
-
-std::string_view kind_of(mode_t mode) {
-  return S_ISDIR(mode) ? "is a directory" : "is not a regular file";
-}
-
-/// The first value that no loss may have, or the length.
-std::size_t first_bad_loss(std::span<const float> values) {
-  const auto bad = std::find_if(values.begin(), values.end(), [](float value) {
-    return !(value >= 0.0F && value <= std::numeric_limits<float>::max());
-  });
-  return static_cast<std::size_t>(bad - values.begin());
-}
-
-bool has_bits_past_end(const SampleSet& set) {
-  const auto used = set.sample_count() % 64;
-  return used != 0 && (set.words().back() >> used) != 0;
-}
-
-// ---- writing
-
-[[noreturn]] void fail_to_write(const fs::path& path, std::string_view what, int error) {
-  const std::string_view advice = error == ENOSPC || error == EDQUOT    ? "free some space"
-                                  : error == ENOENT || error == ENOTDIR ? "the folder must exist"
-                                  : error == EACCES || error == EPERM || error == EROFS
-                                      ? "choose a folder that can be written to"
-                                      : "a file that stood there before is untouched";
-  throw BadFile(formatted("save_state \"{}\": cannot {}: {}; {}", path.string(), what,
-                          reason(error), advice));
-}
-
-/// A file under a temporary name that takes the place of `path` when it is complete,
-/// or goes away.
-class NewFile {
- public:
-  explicit NewFile(const fs::path& path)
-      : path_(path), name_(path.filename().string()), folder_(open_folder()), file_(create()) {}
-  ~NewFile() {
-    if (!committed_) ::unlinkat(folder_.get(), temporary_name_.c_str(), 0);
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void put(const void* data, std::size_t bytes) {
-    hash_.add(data, bytes);
-    bytes_put_ += bytes;
-    const auto* first = static_cast<const std::byte*>(data);
-    if (buffer_.size() + bytes > BufferBytes) flush();
-    if (bytes > BufferBytes) {
-      write_all(first, bytes);
-    } else {
-      buffer_.insert(buffer_.end(), first, first + bytes);
-    }
-  }
-
-  [[nodiscard]] std::uint64_t bytes_put() const noexcept { return bytes_put_; }
-  /// The checksum of everything put so far.
-  [[nodiscard]] std::uint64_t checksum() const noexcept { return hash_.value(); }
-
-  void commit() {
-    flush();
-    if (::fsync(file_.get()) != 0) fail_to_write(path_, "sync the file", errno);
-    if (::close(file_.release()) != 0) fail_to_write(path_, "close the file", errno);
-    if (::renameat(folder_.get(), temporary_name_.c_str(), folder_.get(), name_.c_str()) != 0) {
-      fail_to_write(path_, "give the file its name", errno);
-    }
-    committed_ = true;
-    // EINVAL: a file system that does not sync folders.
-    if (::fsync(folder_.get()) != 0 && errno != EINVAL) {
-      throw BadFile(formatted(
-          "save_state \"{}\": the file is complete, but its folder cannot be synced: {}; it may be "
-          "lost if the machine stops now",
-          path_.string(), reason(errno)));
-    }
-  }
-
- private:
-  [[nodiscard]] int open_folder() const {
-    const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
-    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) {
-      fail_to_write(path_, formatted("open the folder \"{}\"", folder.string()), errno);
-    }
-    return descriptor;
-  }
-
-  /// Refuses what a rename must not replace, then makes the temporary file.
-  [[nodiscard]] int create() {
-    struct stat old {};
-    if (name_.empty() || name_ == "." || name_ == "..") {
-      throw BadFile(
-          formatted("save_state \"{}\": names no file; give a file name", path_.string()));
-    }
-    if (::fstatat(folder_.get(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !S_ISREG(old.st_mode) && !S_ISLNK(old.st_mode)) {
-      throw BadFile(formatted("save_state \"{}\": {}; a state replaces regular files only",
-                              path_.string(), kind_of(old.st_mode)));
-    }
-    for (int attempt = 0;; ++attempt) {
-      temporary_name_ = formatted(".rcap-state-{}-{}.tmp", ::getpid(), attempt);
-      const int descriptor = ::openat(folder_.get(), temporary_name_.c_str(),
-                                      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (descriptor >= 0) return descriptor;
-      if (errno != EEXIST || attempt == 9999) fail_to_write(path_, "make a file", errno);
-    }
-  }
-
-  void flush() {
-    write_all(buffer_.data(), buffer_.size());
-    buffer_.clear();
-  }
-
-  void write_all(const std::byte* data, std::size_t bytes) {
-    while (bytes > 0) {
-      const ssize_t written = ::write(file_.get(), data, bytes);
-      if (written < 0) {
-        if (errno == EINTR) continue;
-        fail_to_write(path_, "write the file", errno);
-      }
-      data += written;
-      bytes -= static_cast<std::size_t>(written);
-    }
-  }
-
-  fs::path path_;
-  std::string name_;
-  FileHandle folder_;
-  std::string temporary_name_;
-  FileHandle file_;
-  std::vector<std::byte> buffer_;
-  Hash hash_;
-  std::uint64_t bytes_put_ = 0;
-  bool committed_ = false;
-};
-
-class ByteCounter {
- public:
-  void put(const void*, std::size_t bytes) noexcept { count_ += bytes; }
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-
- private:
-  std::uint64_t count_ = 0;
-};
-
-/// Turns an identity and fields into bytes. What `read_state_file` would refuse is not
-/// written: a state that cannot be loaded again is no state.
-template <class Sink>
-class Encoder final : public StateFields {
- public:
-  explicit Encoder(Sink& sink) : sink_(sink) {}
-
-  void identity(const StateIdentity& identity) {
-    if (identity.sample_count < 0 || identity.class_count < 0) {
-      throw InternalError(formatted("write_state_file: {} samples in {} classes; both must be >= 0",
-                                    identity.sample_count, identity.class_count));
-    }
-    string(identity.method);
-    value(identity.sample_count);
-    value(identity.class_count);
-    value(identity.label_fingerprint);
-    value(static_cast<std::uint32_t>(identity.options.size()));
-    for (const std::string& option : identity.options) string(option);
-  }
-
-  void number(std::string_view name, std::int64_t& number) override {
-    section(name, FieldType::Number, 1);
-    value(number);
-  }
-
-  void losses(std::string_view name, std::vector<float>& values) override {
-    if (const auto i = first_bad_loss(values); i < values.size()) {
-      throw InternalError(formatted("write_state_file: {}[{}] is {}; it must be finite and >= 0",
-                                    name, i, values[i]));
-    }
-    section(name, FieldType::Losses, values.size());
-    sink_.put(values.data(), values.size() * sizeof(float));
-  }
-
-  void samples(std::string_view name, SampleSet& values) override {
-    if (has_bits_past_end(values)) {
-      throw InternalError(formatted("write_state_file: {} holds a sample past the last one, {}",
-                                    name, values.sample_count() - 1));
-    }
-    section(name, FieldType::Samples, static_cast<std::uint64_t>(values.sample_count()));
-    sink_.put(values.words().data(), values.words().size_bytes());
-  }
-
- private:
-  void section(std::string_view name, FieldType type, std::uint64_t count) {
-    string(name);
-    value(static_cast<std::uint32_t>(type));
-    value(count);
-  }
-  template <class T>
-  void value(const T& value) {
-    sink_.put(&value, sizeof value);
-  }
-  void string(std::string_view text) {
-    if (text.size() > MaxStringBytes) {
-      throw InternalError(formatted("write_state_file: a name or option of {} bytes; at most {}",
-                                    text.size(), MaxStringBytes));
-    }
-    value(static_cast<std::uint32_t>(text.size()));
-    sink_.put(text.data(), text.size());
-  }
-
-  Sink& sink_;
-};
-
-// ---- reading
 
 [[noreturn]] void refuse(const fs::path& path, std::string_view what) {
   throw BadFile(formatted("load_state \"{}\": {}", path.string(), what));
@@ -299,7 +31,8 @@ class StateReader {
  public:
   explicit StateReader(const fs::path& path)
       : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (file_.get() < 0) refuse(path_, formatted("cannot open the file: {}", reason(errno)));
+    if (file_.get() < 0)
+      refuse(path_, formatted("cannot open the file: {}", describe_error(errno)));
     check_kind();
     check_head();
     check_checksum();
@@ -363,10 +96,10 @@ class StateReader {
   void check_kind() {
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) {
-      refuse(path_, formatted("cannot look at the file: {}", reason(errno)));
+      refuse(path_, formatted("cannot look at the file: {}", describe_error(errno)));
     }
     if (!S_ISREG(status.st_mode)) {
-      refuse(path_, formatted("{}; give a state file", kind_of(status.st_mode)));
+      refuse(path_, formatted("{}; give a state file", describe_kind(status.st_mode)));
     }
     file_bytes_ = static_cast<std::uint64_t>(status.st_size);
   }
@@ -422,7 +155,7 @@ class StateReader {
     while (bytes > 0) {
       const ssize_t got = ::pread(file_.get(), first, bytes, static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) refuse(path_, formatted("cannot read the file: {}", reason(errno)));
+      if (got < 0) refuse(path_, formatted("cannot read the file: {}", describe_error(errno)));
       if (got == 0) refuse(path_, "became shorter while it was read; load it again");
       first += got;
       offset += static_cast<std::uint64_t>(got);
@@ -571,31 +304,6 @@ void require_same(const fs::path& path, const StateIdentity& file, const StateId
 }
 
 }  // namespace
-
-void write_state_file(const fs::path& path, const StateIdentity& identity,
-                      const std::function<void(StateFields&)>& list_fields) {
-  const auto encode = [&](auto& sink) {
-    Encoder encoder(sink);
-    encoder.identity(identity);
-    list_fields(encoder);
-  };
-  ByteCounter counter;
-  encode(counter);
-  const Head head{.file_bytes = HeadBytes + counter.count() + ChecksumBytes};
-
-  NewFile file(path);
-  file.put(&head, sizeof head);
-  encode(file);
-  const std::uint64_t checksum = file.checksum();
-  file.put(&checksum, sizeof checksum);
-  if (file.bytes_put() != head.file_bytes) {
-    throw InternalError(
-        formatted("write_state_file: the fields took {} bytes when counted and {} "
-                  "when written; they must be listed alike every time",
-                  head.file_bytes, file.bytes_put()));
-  }
-  file.commit();
-}
 
 void read_state_file(const fs::path& path, const StateIdentity& identity,
                      const std::function<void(StateFields&)>& list_fields) {

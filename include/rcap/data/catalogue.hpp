@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rcap {
+
+/// A file of a published data set, as it is once unpacked.
+struct OfficialFile {
+  std::string_view name;  ///< in the folder; may lie there packed, with .gz behind the name
+  std::uint64_t bytes = 0;
+  std::string_view sha256;  ///< of the contents; empty where not known
+  std::string_view md5;     ///< from a third party's list; used where there is no SHA-256
+};
+
+/// What a data set is published as.
+struct OfficialArchive {
+  std::string_view address;
+  std::uint64_t bytes = 0;
+  std::string_view sha256;  ///< empty where not known
+  std::string_view md5;     ///< empty where not known
+};
+
+/// One published data set.
+struct CatalogueEntry {
+  std::string_view name;            ///< as `open_dataset` has it
+  std::string_view default_folder;  ///< where it usually is; empty where there is no such place
+  std::string_view subfolder;       ///< that its archive unpacks to; empty: none
+  std::string_view address;         ///< of the publisher
+  std::string_view unpacked_as;     ///< what is to be put into the folder, in words
+  std::string_view remedy;          ///< how to get it, in words
+  std::span<const OfficialArchive> archives;
+  std::span<const OfficialFile> files;
+};
+
+/// All published data sets that rcap knows, in the order in which they are shown.
+[[nodiscard]] std::span<const CatalogueEntry> catalogue() noexcept;
+
+/// The data set of that name, or nullptr.
+[[nodiscard]] const CatalogueEntry* find_in_catalogue(std::string_view name) noexcept;
+
+/// Where an official file lies.
+struct LocatedFile {
+  std::string name;                    ///< on disk, so possibly with .gz
+  std::filesystem::path path;          ///< where it is, or where it was looked for
+  std::optional<std::uint64_t> bytes;  ///< on disk; nothing where the file is not there
+};
+
+/// Looks for the files of a data set, in `folder` or in the folder that its archive unpacks
+/// to. Opens none of them. In the order of `entry.files`.
+[[nodiscard]] std::vector<LocatedFile> locate_files(const CatalogueEntry& entry,
+                                                    const std::filesystem::path& folder);
+
+enum class FileState {
+  Good,      ///< size and checksum are the published ones
+  Doubtful,  ///< the size is right, but the checksum of a third party's list is another
+  Damaged,   ///< not the published file
+  Missing,
+};
+
+/// "good", "doubtful", "damaged" or "missing".
+[[nodiscard]] std::string_view name_of(FileState state) noexcept;
+
+struct FileCheck {
+  LocatedFile file;
+  FileState state = FileState::Missing;
+  std::string finding;  ///< what was found and what was expected; empty where good
+};
+
+/// Is told which file is being read, and how many bytes of how many on disk.
+using VerifyProgress =
+    std::function<void(const std::string& name, std::uint64_t done, std::uint64_t total)>;
+
+/// Holds the files of a data set against the published sizes and checksums: the size first,
+/// then SHA-256 where it is known, else MD5. Packed files are judged by what they unpack to,
+/// since packing the same contents again gives another file.
+///
+/// A file that cannot be read is damaged; nothing is thrown for it.
+[[nodiscard]] std::vector<FileCheck> verify(const CatalogueEntry& entry,
+                                            const std::filesystem::path& folder,
+                                            const VerifyProgress& progress = {});
+
+}  // namespace rcap

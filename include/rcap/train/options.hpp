@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rcap/core/make_pruner.hpp"
+#include "rcap/core/scorers/divergence_scorer.hpp"
+
+namespace rcap {
+
+enum class OptimizerKind { Sgd, AdamW };
+
+/// How the learning rate falls.
+enum class ScheduleKind {
+  CosineStep,   ///< after every batch, over the batches the run really makes
+  CosineEpoch,  ///< after every epoch; the last one still has a rate above 0
+  Constant,
+};
+
+enum class Precision { Fp32, Bf16 };
+
+/// Everything that shapes one training run.
+struct TrainOptions {
+  // Data.
+  std::string dataset = "fashion-mnist";
+  std::filesystem::path data_folder;  ///< empty: the data set's usual place
+  double imbalance = 1.0;
+  bool skip_bad = false;
+  int image_size = 0;    ///< side of the images a network sees; 0: as they are stored
+  int crop_padding = 0;  ///< zeros around an image before its random crop
+  bool flip = false;
+
+  // Method.
+  std::string method = "rcap";
+  PrunerOptions pruner;          ///< its seed and threads are those of the run
+  DivergenceOptions divergence;  ///< how the scoring run of tdds listens
+  std::filesystem::path scores;  ///< of a static method; empty: made by a scoring run
+
+  // Network and its training.
+  std::string model = "small-cnn";
+  std::int64_t epochs = 60;
+  std::int64_t batch_size = 64;
+  OptimizerKind optimizer = OptimizerKind::Sgd;
+  double learning_rate = 0.05;
+  double momentum = 0.9;
+  bool nesterov = false;
+  double weight_decay = 5e-4;
+  ScheduleKind schedule = ScheduleKind::CosineStep;
+
+  // Run.
+  std::uint64_t seed = 0;
+  int threads = 1;
+  int data_workers = 1;  ///< threads that decode images
+  std::string device = "cpu";
+  Precision precision = Precision::Fp32;
+  bool channels_last = true;
+  std::int64_t evaluate_every = 0;  ///< epochs; 0: ten times a run. Always after the last
+  double checkpoint_seconds = 30;   ///< between checkpoints
+};
+
+/// The name of an option on the command line and its value as TOML writes it.
+using NamedOption = std::pair<std::string, std::string>;
+
+[[nodiscard]] std::string_view name_of(ClassShare share);
+
+/// Every option that shapes the result of a run, in a fixed order: what `options.toml` and
+/// --dry-run show, and what must agree when a run is resumed.
+[[nodiscard]] std::vector<NamedOption> list_options(const TrainOptions& options);
+
+/// @throws InvalidArgument  names the first option out of range
+void check_options(const TrainOptions& options);
+
+}  // namespace rcap

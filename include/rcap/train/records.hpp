@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rcap {
+
+/// What an evaluation found; a group without samples has an accuracy of NaN, null in JSON.
+struct Evaluation {
+  double accuracy = 0;
+  double worst_group_accuracy = 0;
+  double average_group_accuracy = 0;
+  std::vector<double> group_accuracy;
+};
+
+/// Where the time of a run, or of an epoch, went.
+struct Seconds {
+  double setup = 0;         ///< opening the data, making the network
+  double scoring = 0;       ///< the scoring run of a static method
+  double initial_pass = 0;  ///< losses of all samples before training
+  double select = 0;        ///< choosing samples and their order
+  double data_wait = 0;     ///< until a batch was ready
+  double train = 0;         ///< forward, backward, update
+  double observe = 0;       ///< handing losses to the pruner
+  double evaluate = 0;
+  double checkpoint = 0;
+
+  [[nodiscard]] double total() const noexcept;
+  Seconds& operator+=(const Seconds& other) noexcept;
+};
+
+/// One line of `epochs.jsonl`.
+struct EpochRecord {
+  std::int64_t epoch = 0;
+  double lr = 0;          ///< of the last batch
+  double train_loss = 0;  ///< mean over the selected samples, without weights
+  std::int64_t selected = 0;
+  std::vector<std::int64_t> class_counts;
+  std::optional<Evaluation> evaluation;
+  Seconds seconds;
+};
+
+/// `summary.json`.
+struct Summary {
+  std::string dataset;
+  double imbalance = 1;
+  std::string model;
+  std::string method;
+  std::string class_share;  ///< of rcap, else empty
+  double pruning_rate = 0;
+  std::optional<double> beta;  ///< of rcap
+  std::uint64_t seed = 0;
+  std::int64_t n_train = 0;
+  std::int64_t keep_count = 0;
+  std::int64_t epochs = 0;
+  std::int64_t samples_seen = 0;
+  std::vector<std::string> group_names;
+  std::vector<std::int64_t> group_sizes;        ///< of the evaluation split
+  std::vector<std::int64_t> train_class_sizes;  ///< of the training split
+  Evaluation evaluation;
+  Seconds seconds;
+};
+
+// Both ways are exact: a record read back is the record written.
+void to_json(nlohmann::ordered_json& json, const Evaluation& evaluation);
+void to_json(nlohmann::ordered_json& json, const Seconds& seconds);
+void to_json(nlohmann::ordered_json& json, const EpochRecord& record);
+void to_json(nlohmann::ordered_json& json, const Summary& summary);
+void from_json(const nlohmann::ordered_json& json, Evaluation& evaluation);
+void from_json(const nlohmann::ordered_json& json, Seconds& seconds);
+void from_json(const nlohmann::ordered_json& json, EpochRecord& record);
+
+}  // namespace rcap

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+
+#include "rcap/data/dataset.hpp"
+#include "rcap/train/options.hpp"
+#include "rcap/train/records.hpp"
+
+namespace rcap {
+
+/// Where a run stands, for a progress bar.
+struct Progress {
+  std::string_view phase;  ///< "scoring", "initial pass", "training", "evaluating"
+  std::int64_t epoch = 0;
+  std::int64_t epochs = 0;
+  std::int64_t samples = 0;        ///< of the epoch or pass so far
+  std::int64_t samples_total = 0;  ///< of the epoch or pass
+  double loss = 0;                 ///< mean of the epoch so far
+  double done = 0;                 ///< part of the phase, 0 .. 1
+};
+
+/// Hears what happens in a run. Nothing it does changes the result.
+class TrainListener {
+ public:
+  virtual ~TrainListener() = default;
+  virtual void on_start(const Dataset&, const TrainOptions&) {}
+  virtual void on_resume(std::int64_t /*epoch*/, std::int64_t /*batch*/) {}
+  virtual void on_progress(const Progress&) {}
+  virtual void on_epoch(const EpochRecord&, std::int64_t /*epochs*/) {}
+};
+
+struct RunOptions {
+  std::filesystem::path out;
+  bool resume = false;
+};
+
+/// Trains a network as the options say and leaves everything in the run's folder.
+///
+/// @return what `summary.json` holds
+/// @throws InvalidArgument  options out of range, a folder that has a run already, a loss
+///                          that is not finite (names epoch, batch and samples)
+/// @throws BadFile          data or checkpoints cannot be read, results cannot be written
+/// @throws StateMismatch    a run to be resumed was begun with other options
+Summary train(const TrainOptions& options, const RunOptions& run, TrainListener& listener);
+
+}  // namespace rcap

@@ -1,0 +1,49 @@
+#include "cli/run_main.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "rcap/core/error.hpp"
+
+namespace rcap::cli {
+namespace {
+
+enum ExitCode : int { Success = 0, OurMistake = 1, UserMistake = 2 };
+
+/// Prints one line, whatever bytes the message took over from names and values.
+int fail(ExitCode code, std::string message) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  std::replace_if(message.begin(), message.end(), is_control, ' ');
+  std::fflush(stdout);
+  fmt::print(stderr, "rcap: {}\n", message);
+  return code;
+}
+
+}  // namespace
+
+int run_main(int argc, char** argv, void (*program)(std::span<const std::string>)) {
+  try {
+    program(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+    if (std::fflush(stdout) != 0) return fail(UserMistake, "cannot write to standard output");
+    return Success;
+  } catch (const InternalError& error) {
+    return fail(OurMistake,
+                fmt::format("{}; this is a fault of rcap, please report it", error.what()));
+  } catch (const Error& error) {
+    return fail(UserMistake, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(OurMistake, "out of memory; use a machine with more, or a smaller data set");
+  } catch (const std::exception& error) {
+    return fail(OurMistake, fmt::format("unexpected: {}; this is a fault of rcap, please report it",
+                                        error.what()));
+  }
+}
+
+}  // namespace rcap::cli

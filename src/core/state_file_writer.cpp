@@ -1,0 +1,138 @@
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/formatted.hpp"
+#include "core/state_format.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/staged_file.hpp"
+#include "rcap/core/state_file.hpp"
+
+namespace rcap {
+namespace {
+
+using namespace state_format;
+
+class ByteCounter {
+ public:
+  void put(const void*, std::size_t bytes) noexcept { count_ += bytes; }
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+
+ private:
+  std::uint64_t count_ = 0;
+};
+
+/// The file under way, with what its head and its end say of it.
+class StateSink {
+ public:
+  explicit StateSink(StagedFile& file) : file_(file) {}
+
+  void put(const void* data, std::size_t bytes) {
+    hash_.add(data, bytes);
+    count_ += bytes;
+    file_.write(data, bytes);
+  }
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  [[nodiscard]] std::uint64_t checksum() const noexcept { return hash_.value(); }
+
+ private:
+  StagedFile& file_;
+  Hash hash_;
+  std::uint64_t count_ = 0;
+};
+
+/// Turns an identity and fields into bytes. What `read_state_file` would refuse is not
+/// written: a state that cannot be loaded again is no state.
+template <class Sink>
+class Encoder final : public StateFields {
+ public:
+  explicit Encoder(Sink& sink) : sink_(sink) {}
+
+  void identity(const StateIdentity& identity) {
+    if (identity.sample_count < 0 || identity.class_count < 0) {
+      throw InternalError(formatted("write_state_file: {} samples in {} classes; both must be >= 0",
+                                    identity.sample_count, identity.class_count));
+    }
+    string(identity.method);
+    value(identity.sample_count);
+    value(identity.class_count);
+    value(identity.label_fingerprint);
+    value(static_cast<std::uint32_t>(identity.options.size()));
+    for (const std::string& option : identity.options) string(option);
+  }
+
+  void number(std::string_view name, std::int64_t& number) override {
+    section(name, FieldType::Number, 1);
+    value(number);
+  }
+
+  void losses(std::string_view name, std::vector<float>& values) override {
+    if (const auto i = first_bad_loss(values); i < values.size()) {
+      throw InternalError(formatted("write_state_file: {}[{}] is {}; it must be finite and >= 0",
+                                    name, i, values[i]));
+    }
+    section(name, FieldType::Losses, values.size());
+    sink_.put(values.data(), values.size() * sizeof(float));
+  }
+
+  void samples(std::string_view name, SampleSet& values) override {
+    if (has_bits_past_end(values)) {
+      throw InternalError(formatted("write_state_file: {} holds a sample past the last one, {}",
+                                    name, values.sample_count() - 1));
+    }
+    section(name, FieldType::Samples, static_cast<std::uint64_t>(values.sample_count()));
+    sink_.put(values.words().data(), values.words().size_bytes());
+  }
+
+ private:
+  void section(std::string_view name, FieldType type, std::uint64_t count) {
+    string(name);
+    value(static_cast<std::uint32_t>(type));
+    value(count);
+  }
+  template <class T>
+  void value(const T& value) {
+    sink_.put(&value, sizeof value);
+  }
+  void string(std::string_view text) {
+    if (text.size() > MaxStringBytes) {
+      throw InternalError(formatted("write_state_file: a name or option of {} bytes; at most {}",
+                                    text.size(), MaxStringBytes));
+    }
+    value(static_cast<std::uint32_t>(text.size()));
+    sink_.put(text.data(), text.size());
+  }
+
+  Sink& sink_;
+};
+
+}  // namespace
+
+void write_state_file(const std::filesystem::path& path, const StateIdentity& identity,
+                      const std::function<void(StateFields&)>& list_fields) {
+  const auto encode = [&](auto& sink) {
+    Encoder encoder(sink);
+    encoder.identity(identity);
+    list_fields(encoder);
+  };
+  ByteCounter counter;
+  encode(counter);
+  const Head head{.file_bytes = HeadBytes + counter.count() + ChecksumBytes};
+
+  StagedFile file(path, "save_state");
+  StateSink sink(file);
+  sink.put(&head, sizeof head);
+  encode(sink);
+  const std::uint64_t checksum = sink.checksum();
+  sink.put(&checksum, sizeof checksum);
+  if (sink.count() != head.file_bytes) {
+    throw InternalError(
+        formatted("write_state_file: the fields took {} bytes when counted and {} "
+                  "when written; they must be listed alike every time",
+                  head.file_bytes, sink.count()));
+  }
+  file.publish();
+}
+
+}  // namespace rcap

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "rcap/core/sample_set.hpp"
+
+/// What the writer and the reader of state files share. The layout is described in
+/// docs/state_format.md.
+namespace rcap::state_format {
+
+static_assert(std::endian::native == std::endian::little,
+              "state files are little-endian and are read and written without conversion");
+static_assert(std::numeric_limits<float>::is_iec559 && sizeof(float) == 4);
+
+inline constexpr std::array<char, 8> Magic = {'R', 'C', 'A', 'P', 'S', 'T', 'A', 'T'};
+inline constexpr std::uint32_t Version = 1;
+inline constexpr std::uint64_t HeadBytes = 24;
+inline constexpr std::uint64_t ChecksumBytes = 8;
+/// Head, empty method, three numbers, no options, checksum.
+inline constexpr std::uint64_t MinFileBytes = HeadBytes + 4 + 24 + 4 + ChecksumBytes;
+inline constexpr std::size_t MaxStringBytes = 65535;
+
+enum class FieldType : std::uint32_t { Number = 1, Losses = 2, Samples = 3 };
+
+struct Head {
+  std::array<char, 8> magic = Magic;
+  std::uint32_t version = Version;
+  std::uint32_t reserved = 0;
+  std::uint64_t file_bytes = 0;
+};
+static_assert(sizeof(Head) == HeadBytes);
+
+/// The checksum of the bytes added so far.
+class Hash {
+ public:
+  Hash() noexcept { XXH3_64bits_reset(&state_); }
+  void add(const void* data, std::size_t bytes) noexcept {
+    if (bytes > 0) XXH3_64bits_update(&state_, data, bytes);
+  }
+  [[nodiscard]] std::uint64_t value() const noexcept { return XXH3_64bits_digest(&state_); }
+
+ private:
+  XXH3_state_t state_;
+};
+
+/// The first value that no loss may have, or the length.
+inline std::size_t first_bad_loss(std::span<const float> values) {
+  const auto bad = std::find_if(values.begin(), values.end(), [](float value) {
+    return !(value >= 0.0F && value <= std::numeric_limits<float>::max());
+  });
+  return static_cast<std::size_t>(bad - values.begin());
+}
+
+inline bool has_bits_past_end(const SampleSet& set) {
+  const auto used = set.sample_count() % 64;
+  return used != 0 && (set.words().back() >> used) != 0;
+}
+
+}  // namespace rcap::state_format

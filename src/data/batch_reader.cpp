@@ -1,0 +1,223 @@
+#include "rcap/data/batch_reader.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+
+class BatchReader::Work {
+ public:
+  Work(const Split& split, const Transform& transform, const Options& options)
+      : split_(split), transform_(transform), options_(options), shape_(find_shape()) {
+    if (options.batch_size < 1 || options.workers < 1 || options.batches_ahead < 1) {
+      throw InvalidArgument(fmt::format(
+          "batch_reader: batch_size {}, workers {}, batches_ahead {}; each must be at least 1",
+          options.batch_size, options.workers, options.batches_ahead));
+    }
+    const bool ready = split.images->in_memory();
+    slots_.resize(ready ? 1 : static_cast<std::size_t>(options.batches_ahead) + 1);
+    for (Slot& slot : slots_) {
+      slot.images.resize(numbers_per_image() * static_cast<std::size_t>(options.batch_size));
+      slot.labels.resize(static_cast<std::size_t>(options.batch_size));
+    }
+    for (int i = 0; !ready && i < options.workers; ++i) {
+      threads_.emplace_back([this] { make_ready(); });
+    }
+  }
+
+  ~Work() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    work_changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  [[nodiscard]] ImageShape shape() const noexcept { return shape_; }
+
+  void start(std::span<const SampleId> ids, std::int64_t first_batch,
+             std::optional<RandomStream> random) {
+    std::unique_lock lock(mutex_);
+    // An epoch may be given up half way: what is under way is waited for, and forgotten.
+    allowed_end_ = next_item_;
+    item_done_.wait(lock, [this] { return under_way_ == 0; });
+    ids_ = ids;
+    random_ = random;
+    next_batch_ = first_batch;
+    holds_batch_ = false;
+    next_item_ = std::min(first_batch * options_.batch_size, item_count());
+    for (Slot& slot : slots_) slot.reset();
+    allow_batches();
+    lock.unlock();
+    work_changed_.notify_all();
+  }
+
+  const Batch* next() {
+    const std::int64_t first = next_batch_ * options_.batch_size;
+    if (first >= item_count()) return nullptr;
+    const auto count =
+        static_cast<std::size_t>(std::min(options_.batch_size, item_count() - first));
+    Slot& slot = slot_of(next_batch_);
+    if (threads_.empty()) {
+      for (std::size_t i = 0; i < count; ++i) {
+        make_item(first + static_cast<std::int64_t>(i), slot, own_memory_);
+      }
+    } else {
+      wait_for(slot, count);
+    }
+    ++next_batch_;
+    batch_ = {ids_.subspan(static_cast<std::size_t>(first), count),
+              std::span(slot.images).first(count * numbers_per_image()),
+              std::span(slot.labels).first(count)};
+    return &batch_;
+  }
+
+ private:
+  /// One batch, being made or ready.
+  struct Slot {
+    std::vector<float> images;
+    std::vector<std::int64_t> labels;
+    std::size_t done = 0;
+    std::exception_ptr error;
+    std::int64_t error_item = -1;
+
+    void reset() {
+      done = 0;
+      error = nullptr;
+      error_item = -1;
+    }
+  };
+
+  /// What a thread decodes and resizes into.
+  struct Memory {
+    Image decoded;
+    Image resized;
+  };
+
+  [[nodiscard]] ImageShape find_shape() const {
+    const auto fixed = split_.images->fixed_shape();
+    // Decoded images have three channels; their sizes matter only without a crop.
+    const ImageShape shape = transform_.output_shape(fixed.value_or(ImageShape{0, 0, 3}));
+    if (shape.height == 0 || shape.width == 0) {
+      throw InvalidArgument(
+          "batch_reader: the images differ in size; a batch needs one size, give a crop");
+    }
+    return shape;
+  }
+
+  [[nodiscard]] std::int64_t item_count() const { return static_cast<std::int64_t>(ids_.size()); }
+  [[nodiscard]] std::size_t numbers_per_image() const {
+    return static_cast<std::size_t>(shape_.height) * static_cast<std::size_t>(shape_.width) *
+           static_cast<std::size_t>(shape_.channels);
+  }
+  [[nodiscard]] Slot& slot_of(std::int64_t batch) {
+    return slots_[static_cast<std::size_t>(batch) % slots_.size()];
+  }
+
+  void make_item(std::int64_t item, Slot& slot, Memory& memory) {
+    const SampleId id = ids_[static_cast<std::size_t>(item)];
+    const auto place = static_cast<std::size_t>(item % options_.batch_size);
+    const ImageView image = split_.images->read(id, memory.decoded);
+    const auto random = random_ ? std::optional(SampleRandom(*random_, id)) : std::nullopt;
+    transform_.apply(image, random, memory.resized,
+                     slot.images.data() + place * numbers_per_image());
+    slot.labels[place] = split_.labels[static_cast<std::size_t>(id)];
+  }
+
+  /// Workers may begin the batch about to be read and those ahead of it.
+  void allow_batches() {
+    const std::int64_t batches = next_batch_ + static_cast<std::int64_t>(slots_.size());
+    allowed_end_ = std::min(batches * options_.batch_size, item_count());
+  }
+
+  /// The loop of a worker thread.
+  void make_ready() {
+    Memory memory;
+    std::unique_lock lock(mutex_);
+    while (true) {
+      work_changed_.wait(lock, [this] { return stopping_ || next_item_ < allowed_end_; });
+      if (stopping_) return;
+      const std::int64_t item = next_item_++;
+      Slot& slot = slot_of(item / options_.batch_size);
+      ++under_way_;
+      lock.unlock();
+      std::exception_ptr error;
+      try {
+        make_item(item, slot, memory);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      lock.lock();
+      // Of several broken images the first one is reported, whichever thread was faster.
+      if (error && (slot.error_item < 0 || item < slot.error_item)) {
+        slot.error = error;
+        slot.error_item = item;
+      }
+      ++slot.done;
+      --under_way_;
+      item_done_.notify_all();
+    }
+  }
+
+  void wait_for(Slot& slot, std::size_t count) {
+    std::unique_lock lock(mutex_);
+    if (holds_batch_) {
+      // The batch read before this one has been used: its place is free.
+      slot_of(next_batch_ - 1).reset();
+      allow_batches();
+      work_changed_.notify_all();
+    }
+    holds_batch_ = true;
+    item_done_.wait(lock, [&] { return slot.done == count; });
+    if (slot.error) std::rethrow_exception(slot.error);
+  }
+
+  const Split split_;
+  const Transform transform_;
+  const Options options_;
+  const ImageShape shape_;
+  std::vector<Slot> slots_;
+  Batch batch_;
+  Memory own_memory_;
+
+  std::span<const SampleId> ids_;
+  std::optional<RandomStream> random_;
+  std::int64_t next_batch_ = 0;
+  bool holds_batch_ = false;  ///< the batch before `next_batch_` may still be read
+
+  std::mutex mutex_;
+  std::condition_variable work_changed_;
+  std::condition_variable item_done_;
+  std::int64_t next_item_ = 0;    ///< the first that no worker has taken
+  std::int64_t allowed_end_ = 0;  ///< items before this one may be taken
+  int under_way_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;  ///< none where images lie in memory
+};
+
+BatchReader::BatchReader(const Split& split, const Transform& transform, const Options& options)
+    : work_(std::make_unique<Work>(split, transform, options)) {}
+
+BatchReader::~BatchReader() = default;
+
+ImageShape BatchReader::shape() const noexcept { return work_->shape(); }
+
+void BatchReader::start(std::span<const SampleId> ids, std::int64_t first_batch,
+                        std::optional<RandomStream> random) {
+  work_->start(ids, first_batch, random);
+}
+
+const Batch* BatchReader::next() { return work_->next(); }
+
+}  // namespace rcap

@@ -1,0 +1,63 @@
+#include "rcap/data/imbalance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "data/subsample_streams.hpp"
+#include "rcap/core/class_index.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/weighted_draw.hpp"
+
+namespace rcap {
+namespace {
+
+/// 5000 * 100^-1 must be 50 even where the library's power is a hair below 0.01.
+constexpr double RoundingSlack = 1e-12;
+
+/// The part of the first class's size that class `j` has.
+double profile(std::size_t j, std::size_t class_count, double factor) {
+  if (class_count == 1) return 1;
+  return std::pow(factor, -static_cast<double>(j) / static_cast<double>(class_count - 1));
+}
+
+}  // namespace
+
+std::vector<std::int64_t> long_tailed_sizes(std::span<const std::int64_t> class_sizes,
+                                            double factor) {
+  if (!(factor >= 1) || !std::isfinite(factor)) {
+    throw InvalidArgument(fmt::format(
+        "long_tailed: the imbalance factor is {}; it is the size of the largest class over that of "
+        "the smallest, finite and at least 1",
+        factor));
+  }
+  double largest = std::numeric_limits<double>::infinity();
+  for (std::size_t j = 0; j < class_sizes.size(); ++j) {
+    if (class_sizes[j] < 1) {
+      throw InvalidArgument(
+          fmt::format("long_tailed: class {} has no sample; every class needs one", j));
+    }
+    largest = std::min(
+        largest, static_cast<double>(class_sizes[j]) / profile(j, class_sizes.size(), factor));
+  }
+  std::vector<std::int64_t> sizes;
+  for (std::size_t j = 0; j < class_sizes.size(); ++j) {
+    const double size = largest * profile(j, class_sizes.size(), factor) * (1 + RoundingSlack);
+    sizes.push_back(std::clamp(static_cast<std::int64_t>(size), std::int64_t{1}, class_sizes[j]));
+  }
+  return sizes;
+}
+
+std::vector<SampleId> long_tailed(std::span<const ClassId> labels, ClassId class_count,
+                                  double factor, std::uint64_t seed) {
+  const ClassIndex classes(labels, class_count);
+  const std::vector<std::int64_t> sizes = long_tailed_sizes(classes.class_sizes(), factor);
+  const RandomStream stream(seed, Purpose::Subsample,
+                            static_cast<std::int64_t>(SubsampleStream::LongTail));
+  return draw_per_class(classes, sizes, stream).ids();
+}
+
+}  // namespace rcap

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace rcap {
+
+/// The contents of a file, piece by piece: its own bytes, or, where it begins as a gzip file
+/// does, what they unpack to. The name of the file plays no part.
+class PayloadReader {
+ public:
+  /// No deflate stream unpacks to more than this many times its size.
+  static constexpr std::uint64_t MostExpansion = 1032;
+
+  /// @throws BadFile  if the file cannot be opened or is not a regular one
+  explicit PayloadReader(const std::filesystem::path& path);
+  ~PayloadReader();
+  PayloadReader(const PayloadReader&) = delete;
+  PayloadReader& operator=(const PayloadReader&) = delete;
+
+  /// Fills `out` as far as there is something left.
+  /// @return the bytes put there; fewer than asked for only at the end
+  /// @throws BadFile  a failed read, a damaged gzip stream, or one that ends early or is
+  ///                  followed by something else
+  std::size_t read(std::span<std::uint8_t> out);
+
+  [[nodiscard]] bool compressed() const noexcept;
+  /// The size on disk.
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept;
+  /// How much of the file has been read so far.
+  [[nodiscard]] std::uint64_t consumed_bytes() const noexcept;
+
+ private:
+  class State;
+
+  std::unique_ptr<State> state_;
+};
+
+/// The whole of a file, which may hold at most `most_bytes`.
+/// @throws BadFile  names the file and the reason
+void read_file(const std::filesystem::path& path, std::uint64_t most_bytes,
+               std::vector<std::uint8_t>& bytes);
+
+/// The size of a regular file.
+/// @throws BadFile  if there is none; names the path and the reason
+[[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
+
+}  // namespace rcap

@@ -1,0 +1,596 @@
+#include "rcap/io/safetensors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <limits>
+#include <optional>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "io/utf8.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/staged_file.hpp"
+
+namespace rcap {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+static_assert(std::endian::native == std::endian::little,
+              "tensors are handed over as they lie in the file");
+
+constexpr std::size_t LengthBytes = 8;
+constexpr std::uint64_t LargestHeader = 100'000'000;
+constexpr std::size_t DataAlignment = 8;
+constexpr std::string_view MetadataKey = "__metadata__";
+constexpr std::uint64_t LargestDimension = std::numeric_limits<std::int64_t>::max();
+
+// ---- shared by both ways
+
+struct TypeRow {
+  TensorType type;
+  std::string_view name;
+  std::size_t bytes;
+};
+
+constexpr std::array<TypeRow, 10> Types = {{{TensorType::F64, "F64", 8},
+                                            {TensorType::F32, "F32", 4},
+                                            {TensorType::F16, "F16", 2},
+                                            {TensorType::BF16, "BF16", 2},
+                                            {TensorType::I64, "I64", 8},
+                                            {TensorType::I32, "I32", 4},
+                                            {TensorType::I16, "I16", 2},
+                                            {TensorType::I8, "I8", 1},
+                                            {TensorType::U8, "U8", 1},
+                                            {TensorType::Bool, "BOOL", 1}}};
+
+constexpr bool types_stand_at_their_value() {
+  for (std::size_t i = 0; i < Types.size(); ++i) {
+    if (static_cast<std::size_t>(Types[i].type) != i) return false;
+  }
+  return true;
+}
+static_assert(types_stand_at_their_value());
+
+const TypeRow& row_of(TensorType type) noexcept { return Types[static_cast<std::size_t>(type)]; }
+
+std::string type_names() {
+  std::string names;
+  for (const TypeRow& row : Types)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+  return names;
+}
+
+/// A name from a file, fit for a message: quoted, not longer than a line, nothing that a
+/// terminal obeys.
+std::string in_quotes(std::string_view name) {
+  constexpr std::size_t Longest = 80;
+  std::string text(name.substr(0, Longest));
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
+  return fmt::format("\"{}{}\"", text, name.size() > Longest ? "..." : "");
+}
+
+/// The bytes of a tensor, or nothing if they cannot be counted. An empty dimension excuses
+/// no other: strides are computed from them all the same.
+std::optional<std::uint64_t> byte_count(std::span<const std::int64_t> shape, TensorType type) {
+  std::uint64_t bytes = bytes_of(type);
+  bool empty = false;
+  for (const std::int64_t length : shape) {
+    if (length < 0) return std::nullopt;
+    empty = empty || length == 0;
+    const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(length, 1));
+    if (bytes > LargestDimension / factor) return std::nullopt;
+    bytes *= factor;
+  }
+  return empty ? 0 : bytes;
+}
+
+/// Where a byte is that is no truth value; the size if there is none.
+std::size_t first_bad_truth_value(const TensorView& tensor) {
+  if (tensor.type != TensorType::Bool) return tensor.data.size();
+  const auto bad = std::find_if(tensor.data.begin(), tensor.data.end(),
+                                [](std::byte byte) { return byte > std::byte{1}; });
+  return static_cast<std::size_t>(bad - tensor.data.begin());
+}
+
+/// The first name that stands twice, or nothing.
+std::optional<std::string_view> first_repeated(std::vector<std::string_view> names) {
+  std::sort(names.begin(), names.end());
+  const auto repeated = std::adjacent_find(names.begin(), names.end());
+  return repeated == names.end() ? std::nullopt : std::optional(*repeated);
+}
+
+// ---- reading
+
+[[noreturn]] void refuse(const fs::path& path, std::string_view what) {
+  throw BadFile(fmt::format("SafetensorsFile \"{}\": {}", path.string(), what));
+}
+
+/// @param position  counts from 1, as nlohmann's parser does
+[[noreturn]] void refuse_json(const fs::path& path, std::size_t position) {
+  refuse(path, fmt::format("the header is not JSON at its byte {}", position));
+}
+
+/// A tensor as the header describes it.
+struct Entry {
+  TensorView tensor;  ///< without its data
+  std::array<std::uint64_t, 2> offsets{};
+  std::size_t offset_count = 0;
+  bool has_type = false;
+  bool has_shape = false;
+  bool has_offsets = false;
+};
+
+/// Takes the header from nlohmann's parser event by event. The DOM would keep the last of
+/// two equal names in silence; here every value has one place where it may stand, so a
+/// header nested deeper than the format is refused at the first bracket too many.
+class HeaderEvents {
+ public:
+  explicit HeaderEvents(const fs::path& path) : path_(path) {}
+
+  std::vector<Entry> entries;
+  std::map<std::string, std::string> metadata;
+
+  bool start_object(std::size_t) {
+    switch (place_) {
+      case Place::Start:
+        return go(Place::Top);
+      case Place::Tensor:
+        return go(Place::Field);
+      case Place::Metadata:
+        return go(Place::MetadataKeys);
+      default:
+        unexpected("an object");
+    }
+  }
+
+  bool key(std::string& name) {
+    if (place_ == Place::Top) return take_name(std::move(name));
+    if (place_ == Place::Field) return take_field(name);
+    metadata_key_ = std::move(name);
+    if (metadata.contains(metadata_key_)) {
+      refuse(path_, fmt::format("__metadata__ holds {} twice", in_quotes(metadata_key_)));
+    }
+    return go(Place::MetadataText);
+  }
+
+  bool end_object() {
+    if (place_ == Place::Field) check_complete();
+    return go(place_ == Place::Top ? Place::End : Place::Top);
+  }
+
+  bool start_array(std::size_t) {
+    if (place_ == Place::Shape) return go(Place::ShapeNumbers);
+    if (place_ == Place::Offsets) return go(Place::OffsetNumbers);
+    unexpected("an array");
+  }
+
+  bool end_array() {
+    if (place_ == Place::OffsetNumbers && entries.back().offset_count != 2) refuse_offset_count();
+    return go(Place::Field);
+  }
+
+  bool string(std::string& text) {
+    if (place_ == Place::Type) return take_type(text);
+    if (place_ != Place::MetadataText) unexpected("a string");
+    metadata.emplace(std::move(metadata_key_), std::move(text));
+    return go(Place::MetadataKeys);
+  }
+
+  bool number_unsigned(std::uint64_t value) {
+    Entry* const entry = entries.empty() ? nullptr : &entries.back();
+    if (place_ == Place::ShapeNumbers && value <= LargestDimension) {
+      entry->tensor.shape.push_back(static_cast<std::int64_t>(value));
+    } else if (place_ == Place::OffsetNumbers) {
+      if (entry->offset_count == 2) refuse_offset_count();
+      entry->offsets[entry->offset_count++] = value;
+    } else {
+      unexpected(fmt::format("the number {}", value));
+    }
+    return true;
+  }
+
+  bool number_integer(std::int64_t value) { unexpected(fmt::format("the number {}", value)); }
+  bool number_float(double value, const std::string&) {
+    unexpected(fmt::format("the number {}", value));
+  }
+  bool boolean(bool value) { unexpected(value ? "true" : "false"); }
+  bool null() { unexpected("null"); }
+  bool binary(json::binary_t&) { unexpected("binary data"); }
+
+  bool parse_error(std::size_t position, const std::string&, const json::exception&) {
+    refuse_json(path_, position);
+  }
+
+ private:
+  /// What stands next.
+  enum class Place {
+    Start,          ///< the header's object
+    Top,            ///< a tensor's name, __metadata__, or the end of the header
+    Tensor,         ///< the object of a tensor
+    Field,          ///< dtype, shape, data_offsets, or the end of the tensor
+    Type,           ///< the string of dtype
+    Shape,          ///< the array of shape
+    ShapeNumbers,   ///< its next number or its end
+    Offsets,        ///< the array of data_offsets
+    OffsetNumbers,  ///< its next number or its end
+    Metadata,       ///< the object of __metadata__
+    MetadataKeys,   ///< its next key or its end
+    MetadataText,   ///< the string of that key
+    End
+  };
+
+  bool go(Place place) {
+    place_ = place;
+    return true;
+  }
+
+  bool take_name(std::string&& name) {
+    if (name == MetadataKey) {
+      if (std::exchange(has_metadata_, true)) refuse(path_, "__metadata__ stands twice");
+      return go(Place::Metadata);
+    }
+    entries.emplace_back().tensor.name = std::move(name);
+    return go(Place::Tensor);
+  }
+
+  bool take_field(const std::string& name) {
+    Entry& entry = entries.back();
+    const auto once = [&](bool& has, Place next) {
+      if (std::exchange(has, true)) refuse_tensor(fmt::format("has {} twice", name));
+      return go(next);
+    };
+    if (name == "dtype") return once(entry.has_type, Place::Type);
+    if (name == "shape") return once(entry.has_shape, Place::Shape);
+    if (name == "data_offsets") return once(entry.has_offsets, Place::Offsets);
+    refuse_tensor(fmt::format("has the unknown field {}; the fields are dtype, shape, data_offsets",
+                              in_quotes(name)));
+  }
+
+  bool take_type(const std::string& text) {
+    const auto row = std::find_if(Types.begin(), Types.end(),
+                                  [&](const TypeRow& known) { return known.name == text; });
+    if (row == Types.end()) {
+      refuse_tensor(fmt::format("has the dtype {}; rcap reads {}", in_quotes(text), type_names()));
+    }
+    entries.back().tensor.type = row->type;
+    return go(Place::Field);
+  }
+
+  void check_complete() {
+    const Entry& entry = entries.back();
+    const std::string_view missing = !entry.has_type      ? "dtype"
+                                     : !entry.has_shape   ? "shape"
+                                     : !entry.has_offsets ? "data_offsets"
+                                                          : "";
+    if (!missing.empty()) refuse_tensor(fmt::format("has no {}", missing));
+  }
+
+  [[noreturn]] void refuse_tensor(std::string_view what) const {
+    refuse(path_, fmt::format("tensor {} {}", in_quotes(entries.back().tensor.name), what));
+  }
+
+  [[noreturn]] void refuse_offset_count() const {
+    refuse_tensor("has data_offsets that are not two numbers, begin and end");
+  }
+
+  [[noreturn]] void unexpected(std::string_view what) const {
+    switch (place_) {
+      case Place::Tensor:
+        refuse_tensor(fmt::format("is {}; it must be an object", what));
+      case Place::Type:
+        refuse_tensor(fmt::format("has {} as dtype; it must be a string", what));
+      case Place::Shape:
+        refuse_tensor(fmt::format("has {} as shape; it must be an array", what));
+      case Place::ShapeNumbers:
+        refuse_tensor(fmt::format("has {} in its shape; lengths are whole numbers from 0 to {}",
+                                  what, LargestDimension));
+      case Place::Offsets:
+        refuse_tensor(fmt::format("has {} as data_offsets; it must be an array", what));
+      case Place::OffsetNumbers:
+        refuse_tensor(fmt::format("has {} in data_offsets; offsets are whole numbers >= 0", what));
+      case Place::Metadata:
+        refuse(path_, fmt::format("__metadata__ is {}; it must be an object of strings", what));
+      case Place::MetadataText:
+        refuse(path_, fmt::format("__metadata__ {} is {}; it must be a string",
+                                  in_quotes(metadata_key_), what));
+      default:
+        // The parser gives keys and ends in the other places, and the header starts with '{'.
+        throw InternalError(fmt::format("SafetensorsFile: {} where no value can stand", what));
+    }
+  }
+
+  const fs::path& path_;
+  Place place_ = Place::Start;
+  bool has_metadata_ = false;
+  std::string metadata_key_;
+};
+
+/// The text of the header, checked to lie within the file.
+std::string_view find_header(const fs::path& path, std::span<const std::byte> file) {
+  std::uint64_t length = 0;
+  if (file.size() < LengthBytes) {
+    refuse(path, fmt::format("has {} bytes; a safetensors file begins with 8 that hold the length "
+                             "of its header",
+                             file.size()));
+  }
+  std::memcpy(&length, file.data(), LengthBytes);
+  if (length > LargestHeader) {
+    refuse(path, fmt::format("claims a header of {} bytes, more than the {} the format allows; it "
+                             "is not a safetensors file",
+                             length, LargestHeader));
+  }
+  if (length > file.size() - LengthBytes) {
+    refuse(path, fmt::format("claims a header of {} bytes, but only {} follow; it is cut short",
+                             length, file.size() - LengthBytes));
+  }
+  const auto bytes = file.subspan(LengthBytes, static_cast<std::size_t>(length));
+  const std::string_view header(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!header.starts_with('{')) {
+    refuse(path, "the header does not start with '{'; it is not a safetensors file");
+  }
+  // The parser takes a zero byte for the end of the text and would not look at the rest.
+  if (const auto zero = header.find('\0'); zero != header.npos) refuse_json(path, zero + 1);
+  return header;
+}
+
+void check_names(const fs::path& path, const std::vector<Entry>& entries) {
+  std::vector<std::string_view> names;
+  names.reserve(entries.size());
+  for (const Entry& entry : entries) names.push_back(entry.tensor.name);
+  if (const auto repeated = first_repeated(std::move(names))) {
+    refuse(path, fmt::format("tensor {} stands twice", in_quotes(*repeated)));
+  }
+}
+
+void check_size(const fs::path& path, const Entry& entry, std::uint64_t data_bytes) {
+  const TensorView& tensor = entry.tensor;
+  const auto [begin, end] = entry.offsets;
+  if (begin > end) {
+    refuse(path, fmt::format("tensor {} ends at {}, before its begin at {}", in_quotes(tensor.name),
+                             end, begin));
+  }
+  if (end > data_bytes) {
+    refuse(path, fmt::format("tensor {} ends at byte {} of the data, but there are {}; the file is "
+                             "cut short",
+                             in_quotes(tensor.name), end, data_bytes));
+  }
+  const auto bytes = byte_count(tensor.shape, tensor.type);
+  if (!bytes) {
+    refuse(path, fmt::format("tensor {} has a shape of more elements than can be counted",
+                             in_quotes(tensor.name)));
+  }
+  if (*bytes != end - begin) {
+    refuse(path,
+           fmt::format("tensor {} has {} bytes of data; its shape asks for {} as {}",
+                       in_quotes(tensor.name), end - begin, *bytes, row_of(tensor.type).name));
+  }
+}
+
+/// Sorts by place and checks that every byte of the data belongs to one tensor.
+void check_layout(const fs::path& path, std::vector<Entry>& entries, std::uint64_t data_bytes) {
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.offsets, a.tensor.name) < std::tie(b.offsets, b.tensor.name);
+  });
+  std::uint64_t covered = 0;
+  for (const Entry& entry : entries) {
+    check_size(path, entry, data_bytes);
+    if (entry.offsets[0] != covered) {
+      refuse(path, fmt::format("tensor {} begins at byte {} of the data, not at {}; tensors follow "
+                               "each other without holes or overlap",
+                               in_quotes(entry.tensor.name), entry.offsets[0], covered));
+    }
+    covered = entry.offsets[1];
+  }
+  if (covered != data_bytes) {
+    refuse(path, fmt::format("{} bytes follow the last tensor; they must belong to one",
+                             data_bytes - covered));
+  }
+}
+
+}  // namespace
+
+std::size_t bytes_of(TensorType type) noexcept { return row_of(type).bytes; }
+
+/// The file's bytes in memory, for as long as the object lives.
+class SafetensorsFile::Mapping {
+ public:
+  explicit Mapping(const fs::path& path) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) refuse_with_reason(path, "cannot be opened", errno);
+    try {
+      map(path, descriptor);
+    } catch (...) {
+      ::close(descriptor);
+      throw;
+    }
+    ::close(descriptor);
+  }
+  ~Mapping() {
+    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+ private:
+  [[noreturn]] static void refuse_with_reason(const fs::path& path, std::string_view what,
+                                              int error) {
+    refuse(path, fmt::format("{}: {}", what, std::generic_category().message(error)));
+  }
+
+  void map(const fs::path& path, int descriptor) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0) refuse_with_reason(path, "cannot be examined", errno);
+    if (!S_ISREG(status.st_mode)) refuse(path, "is not a regular file");
+    const auto size = static_cast<std::size_t>(status.st_size);
+    if (size == 0) return;  // there is no empty map
+    void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (start == MAP_FAILED) refuse_with_reason(path, "cannot be mapped into memory", errno);
+    bytes_ = {static_cast<const std::byte*>(start), size};
+  }
+
+  std::span<const std::byte> bytes_;
+};
+
+SafetensorsFile::SafetensorsFile(const fs::path& path) : mapping_(std::make_unique<Mapping>(path)) {
+  const std::string_view header = find_header(path, mapping_->bytes());
+  const auto data = mapping_->bytes().subspan(LengthBytes + header.size());
+
+  HeaderEvents events(path);
+  json::sax_parse(header.begin(), header.end(), &events);
+  check_names(path, events.entries);
+  check_layout(path, events.entries, data.size());
+
+  tensors_.reserve(events.entries.size());
+  for (Entry& entry : events.entries) {
+    const auto [begin, end] = entry.offsets;
+    TensorView& tensor = tensors_.emplace_back(std::move(entry.tensor));
+    tensor.data = data.subspan(begin, end - begin);
+    if (const auto bad = first_bad_truth_value(tensor); bad < tensor.data.size()) {
+      refuse(path,
+             fmt::format("tensor {} is BOOL, but its byte {} is {}; truth values are 0 and 1",
+                         in_quotes(tensor.name), bad, std::to_integer<int>(tensor.data[bad])));
+    }
+  }
+  metadata_ = std::move(events.metadata);
+}
+
+SafetensorsFile::~SafetensorsFile() = default;
+
+const TensorView* SafetensorsFile::find(std::string_view name) const noexcept {
+  const auto found = std::find_if(tensors_.begin(), tensors_.end(),
+                                  [&](const TensorView& tensor) { return tensor.name == name; });
+  return found == tensors_.end() ? nullptr : &*found;
+}
+
+// ---- writing
+
+namespace {
+
+[[noreturn]] void refuse_argument(std::string_view what) {
+  throw InvalidArgument(fmt::format("write_safetensors: {}", what));
+}
+
+void check_tensor(const TensorView& tensor) {
+  if (tensor.name == MetadataKey) {
+    refuse_argument("a tensor is named __metadata__; the format keeps that name for itself");
+  }
+  const auto bytes = byte_count(tensor.shape, tensor.type);
+  if (!bytes) {
+    refuse_argument(
+        fmt::format("tensor {} has the shape [{}]; lengths are >= 0 and their product "
+                    "must be countable",
+                    in_quotes(tensor.name), fmt::join(tensor.shape, ", ")));
+  }
+  if (*bytes != tensor.data.size()) {
+    refuse_argument(fmt::format("tensor {} brings {} bytes, but {} of shape [{}] are {}",
+                                in_quotes(tensor.name), tensor.data.size(),
+                                row_of(tensor.type).name, fmt::join(tensor.shape, ", "), *bytes));
+  }
+  if (const auto bad = first_bad_truth_value(tensor); bad < tensor.data.size()) {
+    refuse_argument(
+        fmt::format("tensor {} is BOOL, but its byte {} is {}; truth values are 0 and "
+                    "1",
+                    in_quotes(tensor.name), bad, std::to_integer<int>(tensor.data[bad])));
+  }
+}
+
+void check_tensors(std::span<const TensorView> tensors) {
+  std::vector<std::string_view> names;
+  names.reserve(tensors.size());
+  for (const TensorView& tensor : tensors) {
+    check_tensor(tensor);
+    names.push_back(tensor.name);
+  }
+  if (const auto repeated = first_repeated(std::move(names))) {
+    refuse_argument(fmt::format("tensor {} stands twice; names must differ", in_quotes(*repeated)));
+  }
+}
+
+/// Widest elements first: without holes, that alone keeps every element at a multiple of its
+/// own size.
+std::vector<const TensorView*> order_of_data(std::span<const TensorView> tensors) {
+  std::vector<const TensorView*> order;
+  order.reserve(tensors.size());
+  for (const TensorView& tensor : tensors) order.push_back(&tensor);
+  std::stable_sort(order.begin(), order.end(), [](const TensorView* a, const TensorView* b) {
+    return bytes_of(a->type) > bytes_of(b->type);
+  });
+  return order;
+}
+
+std::string json_string(std::string_view text) {
+  if (!io::is_utf8(text)) {
+    refuse_argument(fmt::format("{} is not UTF-8; names and metadata must be", in_quotes(text)));
+  }
+  return json(text).dump();
+}
+
+std::string json_entry(const TensorView& tensor, std::uint64_t begin) {
+  return fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
+                     json_string(tensor.name), row_of(tensor.type).name,
+                     fmt::join(tensor.shape, ","), begin, begin + tensor.data.size());
+}
+
+std::string json_metadata(const std::map<std::string, std::string>& metadata) {
+  std::vector<std::string> pairs;
+  for (const auto& [key, text] : metadata) {
+    pairs.push_back(fmt::format("{}:{}", json_string(key), json_string(text)));
+  }
+  return fmt::format("\"{}\":{{{}}}", MetadataKey, fmt::join(pairs, ","));
+}
+
+std::string make_header(std::span<const TensorView* const> order,
+                        const std::map<std::string, std::string>& metadata) {
+  std::vector<std::string> parts;
+  if (!metadata.empty()) parts.push_back(json_metadata(metadata));
+  std::uint64_t begin = 0;
+  for (const TensorView* tensor : order) {
+    parts.push_back(json_entry(*tensor, begin));
+    begin += tensor->data.size();
+  }
+  std::string header = fmt::format("{{{}}}", fmt::join(parts, ","));
+  const std::size_t padding = (DataAlignment - header.size() % DataAlignment) % DataAlignment;
+  header.append(padding, ' ');
+  if (header.size() > LargestHeader) {
+    refuse_argument(
+        fmt::format("names, shapes and metadata make a header of {} bytes; the format "
+                    "allows {}",
+                    header.size(), LargestHeader));
+  }
+  return header;
+}
+
+}  // namespace
+
+void write_safetensors(const fs::path& path, std::span<const TensorView> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  check_tensors(tensors);
+  const auto order = order_of_data(tensors);
+  const std::string header = make_header(order, metadata);
+  const std::array<std::uint64_t, 1> header_length = {header.size()};
+
+  StagedFile file(path, "write_safetensors");
+  file.write(std::as_bytes(std::span(header_length)));
+  file.write(std::as_bytes(std::span(header)));
+  for (const TensorView* tensor : order) file.write(tensor->data);
+  file.publish();
+}
+
+}  // namespace rcap

@@ -1,0 +1,54 @@
+#include "rcap/models/make_model.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "models/resnet.hpp"
+#include "models/small_cnn.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/random_stream.hpp"
+
+namespace rcap {
+namespace {
+
+template <class Model>
+std::shared_ptr<Network> make(const ModelOptions& options) {
+  return std::make_shared<Model>(options);
+}
+
+struct Entry {
+  ModelInfo info;
+  std::shared_ptr<Network> (*make)(const ModelOptions&);
+};
+
+constexpr std::array Entries{
+    Entry{{"small-cnn", "3 convolutions, 16-32-64 channels, for a processor"}, make<SmallCnn>},
+    Entry{{"resnet18-cifar", "ResNet-18 with a 3x3 stem, for images of about 32 x 32"},
+          make<ResNet18Cifar>},
+};
+
+constexpr auto Infos = [] {
+  std::array<ModelInfo, Entries.size()> infos;
+  for (std::size_t i = 0; i < Entries.size(); ++i) infos[i] = Entries[i].info;
+  return infos;
+}();
+
+}  // namespace
+
+std::span<const ModelInfo> models() noexcept { return Infos; }
+
+std::shared_ptr<Network> make_model(std::string_view name, const ModelOptions& options) {
+  for (const Entry& entry : Entries) {
+    if (entry.info.name != name) continue;
+    torch::manual_seed(RandomStream(options.seed, Purpose::InitialWeights, 0).bits(0));
+    return entry.make(options);
+  }
+  std::vector<std::string_view> names;
+  for (const ModelInfo& info : models()) names.push_back(info.name);
+  throw InvalidArgument(fmt::format("model \"{}\" is none of {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace rcap

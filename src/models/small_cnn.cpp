@@ -1,0 +1,37 @@
+#include "models/small_cnn.hpp"
+
+namespace rcap {
+namespace {
+
+torch::nn::Conv2d conv3x3(int from, int to) {
+  // Batch norm follows and has a bias of its own.
+  return torch::nn::Conv2d(torch::nn::Conv2dOptions(from, to, 3).padding(1).bias(false));
+}
+
+}  // namespace
+
+SmallCnn::SmallCnn(const ModelOptions& options)
+    : conv1_(conv3x3(options.channels, 16)),
+      conv2_(conv3x3(16, 32)),
+      conv3_(conv3x3(32, 64)),
+      bn1_(16),
+      bn2_(32),
+      bn3_(64),
+      fc_(64, options.class_count) {
+  register_module("conv1", conv1_);
+  register_module("bn1", bn1_);
+  register_module("conv2", conv2_);
+  register_module("bn2", bn2_);
+  register_module("conv3", conv3_);
+  register_module("bn3", bn3_);
+  register_module("fc", fc_);
+}
+
+torch::Tensor SmallCnn::forward(const torch::Tensor& images) {
+  auto x = torch::max_pool2d(bn1_(conv1_(images)).relu_(), 2);
+  x = torch::max_pool2d(bn2_(conv2_(x)).relu_(), 2);
+  x = bn3_(conv3_(x)).relu_();
+  return fc_(x.mean({2, 3}));
+}
+
+}  // namespace rcap

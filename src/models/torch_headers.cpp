@@ -1,0 +1,1 @@
+#include "models/torch_headers.hpp"

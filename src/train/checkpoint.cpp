@@ -1,0 +1,179 @@
+#include "train/checkpoint.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "rcap/core/error.hpp"
+#include "rcap/io/safetensors.hpp"
+
+namespace rcap {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* TensorsName = "training.safetensors";
+constexpr const char* PrunerName = "pruner.rcap";
+constexpr const char* NamePattern = "epoch-{:06}-batch-{:06}";
+constexpr const char* StateKey = "rcap_run_state";
+
+struct TypePair {
+  TensorType stored;
+  torch::Dtype torch;
+};
+
+constexpr TypePair Types[] = {
+    {TensorType::F64, torch::kDouble}, {TensorType::F32, torch::kFloat},
+    {TensorType::F16, torch::kHalf},   {TensorType::BF16, torch::kBFloat16},
+    {TensorType::I64, torch::kLong},   {TensorType::I32, torch::kInt},
+    {TensorType::I16, torch::kShort},  {TensorType::I8, torch::kChar},
+    {TensorType::U8, torch::kByte},    {TensorType::Bool, torch::kBool},
+};
+
+TensorType stored_type(torch::Dtype type) {
+  for (const TypePair& pair : Types) {
+    if (pair.torch == type) return pair.stored;
+  }
+  throw InternalError("checkpoint: a tensor of an unknown type");
+}
+
+torch::Dtype torch_type(TensorType type) {
+  for (const TypePair& pair : Types) {
+    if (pair.stored == type) return pair.torch;
+  }
+  throw InternalError("checkpoint: a stored tensor of an unknown type");
+}
+
+std::string to_text(const RunState& state) {
+  Json json;
+  json["epoch"] = state.epoch;
+  json["batch"] = state.batch;
+  json["step"] = state.step;
+  json["samples_seen"] = state.samples_seen;
+  // As bits: text would do, but must not be trusted to give back the same number.
+  json["loss_sum_bits"] = std::bit_cast<std::uint64_t>(state.loss_sum);
+  json["epoch_seconds"] = state.epoch_seconds;
+  json["run_seconds"] = state.run_seconds;
+  return json.dump();
+}
+
+RunState from_text(const fs::path& path, const std::string& text) {
+  try {
+    const Json json = Json::parse(text);
+    RunState state;
+    state.epoch = json.at("epoch").get<std::int64_t>();
+    state.batch = json.at("batch").get<std::int64_t>();
+    state.step = json.at("step").get<std::int64_t>();
+    state.samples_seen = json.at("samples_seen").get<std::int64_t>();
+    state.loss_sum = std::bit_cast<double>(json.at("loss_sum_bits").get<std::uint64_t>());
+    state.epoch_seconds = json.at("epoch_seconds").get<Seconds>();
+    state.run_seconds = json.at("run_seconds").get<Seconds>();
+    return state;
+  } catch (const Json::exception& error) {
+    throw BadFile(
+        fmt::format("{}: the state of the run is damaged: {}", path.string(), error.what()));
+  }
+}
+
+/// Copies a stored tensor over one of the same shape and type.
+void copy_over(const fs::path& path, const TensorView& stored, const torch::Tensor& tensor) {
+  if (stored.shape != tensor.sizes().vec() || torch_type(stored.type) != tensor.scalar_type()) {
+    throw StateMismatch(fmt::format(
+        "{}: tensor {} has shape {}, the network wants {}; resume with the network the run began "
+        "with",
+        path.string(), stored.name, stored.shape, tensor.sizes().vec()));
+  }
+  auto* data = const_cast<std::byte*>(stored.data.data());
+  tensor.copy_(torch::from_blob(data, stored.shape, torch_type(stored.type)));
+}
+
+void load_tensors(const fs::path& path, const SafetensorsFile& file, const NamedTensors& tensors) {
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, tensor] : tensors) {
+    const TensorView* stored = file.find(name);
+    if (stored == nullptr) {
+      throw StateMismatch(fmt::format(
+          "{}: has no tensor {}; resume with the network and optimiser the run began with",
+          path.string(), name));
+    }
+    copy_over(path, *stored, tensor);
+  }
+}
+
+void sync_folder(const fs::path& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);  // where a file system cannot, there is nothing more to do
+  ::close(descriptor);
+}
+
+}  // namespace
+
+void save_tensors(const fs::path& path, const NamedTensors& tensors,
+                  const std::map<std::string, std::string>& metadata) {
+  std::vector<torch::Tensor> held;
+  std::vector<TensorView> views;
+  for (const auto& [name, tensor] : tensors) {
+    held.push_back(tensor.detach().to(torch::kCPU).contiguous());
+    const torch::Tensor& host = held.back();
+    views.push_back({name,
+                     stored_type(host.scalar_type()),
+                     host.sizes().vec(),
+                     {static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes()}});
+  }
+  write_safetensors(path, views, metadata);
+}
+
+std::vector<fs::path> Checkpoints::found() const {
+  std::vector<fs::path> checkpoints;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    if (entry.path().filename().string().starts_with("epoch-")) checkpoints.push_back(entry.path());
+  }
+  std::ranges::sort(checkpoints);
+  return checkpoints;
+}
+
+bool Checkpoints::any() const { return !found().empty(); }
+
+void Checkpoints::save(const RunState& state, const Engine& engine, const Pruner& pruner) const {
+  const fs::path target = folder_ / fmt::format(NamePattern, state.epoch, state.batch);
+  if (fs::exists(target)) return;  // the run was resumed from it and has not gone on yet
+  const fs::path temporary = folder_ / ".unfinished";
+  std::error_code error;
+  fs::remove_all(temporary, error);
+  fs::create_directories(temporary, error);
+  if (error) {
+    throw BadFile(fmt::format("{}: cannot be made: {}", temporary.string(), error.message()));
+  }
+  save_tensors(temporary / TensorsName, engine.state(), {{StateKey, to_text(state)}});
+  pruner.save(temporary / PrunerName);
+  const auto older = found();
+  fs::rename(temporary, target, error);
+  if (error) {
+    throw BadFile(
+        fmt::format("{}: cannot be given its name: {}", target.string(), error.message()));
+  }
+  sync_folder(folder_);
+  for (const fs::path& path : older) fs::remove_all(path, error);
+}
+
+RunState Checkpoints::load(Engine& engine, Pruner& pruner) const {
+  const fs::path newest = found().back();
+  const SafetensorsFile file(newest / TensorsName);
+  const auto text = file.metadata().find(StateKey);
+  if (text == file.metadata().end()) {
+    throw BadFile(fmt::format("{}: is not a checkpoint of a run", (newest / TensorsName).string()));
+  }
+  const RunState state = from_text(newest / TensorsName, text->second);
+  pruner.load(newest / PrunerName);
+  load_tensors(newest / TensorsName, file, engine.state());
+  return state;
+}
+
+}  // namespace rcap

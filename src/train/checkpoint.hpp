@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rcap/core/pruner.hpp"
+#include "rcap/train/records.hpp"
+#include "train/engine.hpp"
+
+namespace rcap {
+
+/// Where a run stands between two batches, beside its tensors and its pruner. Order,
+/// augmentation and dropout are functions of (seed, epoch, sample or batch): there is no
+/// generator to remember.
+struct RunState {
+  std::int64_t epoch = 0;  ///< the one under way
+  std::int64_t batch = 0;  ///< batches of it that are done
+  std::int64_t step = 0;   ///< batches of the run that are done
+  std::int64_t samples_seen = 0;
+  double loss_sum = 0;  ///< over the samples of the epoch so far
+  Seconds epoch_seconds;
+  Seconds run_seconds;  ///< of all that is done, the current epoch left out
+};
+
+/// Checkpoints of one run: a folder each, `epoch-000012-batch-000345`, with the tensors
+/// (safetensors) and the pruner's state. A checkpoint is written under another name and renamed
+/// when it is complete and on disk; then the one before it goes. A crash at any moment leaves one.
+class Checkpoints {
+ public:
+  explicit Checkpoints(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  [[nodiscard]] bool any() const;
+
+  /// @throws BadFile  names the file and the reason; the last checkpoint is still there
+  void save(const RunState& state, const Engine& engine, const Pruner& pruner) const;
+
+  /// Takes over the newest checkpoint.
+  /// @throws BadFile, StateMismatch  it is damaged, or of another network or method
+  [[nodiscard]] RunState load(Engine& engine, Pruner& pruner) const;
+
+ private:
+  /// Oldest first.
+  [[nodiscard]] std::vector<std::filesystem::path> found() const;
+
+  std::filesystem::path folder_;
+};
+
+/// Writes tensors to a safetensors file, from whatever device and memory format.
+void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                  const std::map<std::string, std::string>& metadata);
+
+}  // namespace rcap

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <torch/torch.h>
+
+#include "rcap/train/options.hpp"
+
+namespace rcap {
+
+/// Tensors under names, as checkpoints hold them.
+using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+
+/// SGD with momentum or AdamW over all parameters of a network, in one fused call a step:
+/// the optimisers of LibTorch's C++ side go through the tensors one by one.
+class Optimizer {
+ public:
+  Optimizer(const TrainOptions& options, std::vector<torch::Tensor> parameters);
+
+  /// Updates the parameters by their gradients and drops these.
+  void step(double learning_rate);
+
+  /// What it remembers; the tensors themselves, to be read and written.
+  [[nodiscard]] NamedTensors state() const;
+
+ private:
+  OptimizerKind kind_;
+  double momentum_;
+  bool nesterov_;
+  double weight_decay_;
+  std::vector<torch::Tensor> parameters_;
+  std::vector<torch::Tensor> first_moments_;   ///< momentum of SGD, if it has some
+  std::vector<torch::Tensor> second_moments_;  ///< AdamW only
+  std::vector<torch::Tensor> step_counts_;     ///< AdamW only
+};
+
+}  // namespace rcap

@@ -1,0 +1,221 @@
+#include "train/run_folder.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+
+#include "rcap/core/error.hpp"
+#include "rcap/core/staged_file.hpp"
+
+namespace rcap {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* OptionsName = "options.toml";
+constexpr const char* RecordsName = "epochs.jsonl";
+constexpr const char* SummaryName = "summary.json";
+
+double seconds_since_1970() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+[[noreturn]] void fail(const fs::path& path, const char* what) {
+  throw BadFile(fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno)));
+}
+
+int open_or_fail(const fs::path& path, int flags) {
+  const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail(path, "cannot be opened");
+  return descriptor;
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  StagedFile file(path);
+  file.write(text.data(), text.size());
+  file.publish();
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file.is_open() || file.bad()) throw BadFile(path.string() + ": cannot be read");
+  return text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string::npos) break;  // a line that was being written
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+/// The value of an option in the text of options.toml.
+std::string stored_value(const std::vector<std::string>& lines, const std::string& name) {
+  for (const std::string& line : lines) {
+    if (line.starts_with(name + " = ")) return line.substr(name.size() + 3);
+  }
+  return "not set";
+}
+
+}  // namespace
+
+std::string to_toml(std::span<const NamedOption> options) {
+  std::string text;
+  for (const auto& [name, value] : options) text += fmt::format("{} = {}\n", name, value);
+  return text;
+}
+
+RunFolder::RunFolder(const fs::path& path) : path_(path) {
+  std::error_code error;
+  fs::create_directories(path_, error);
+  if (error) {
+    throw BadFile(fmt::format("{}: the folder cannot be made: {}; choose another --out",
+                              path_.string(), error.message()));
+  }
+  lock_ = open_or_fail(path_ / "lock", O_RDWR | O_CREAT);
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_);
+    throw InvalidArgument(
+        fmt::format("{}: another process trains into this folder; wait for it, or choose another "
+                    "--out",
+                    path_.string()));
+  }
+}
+
+RunFolder::~RunFolder() {
+  if (records_file_ >= 0) ::close(records_file_);
+  ::close(lock_);  // the lock goes with it; the file stays, others may be waiting on it
+}
+
+bool RunFolder::has_run() const {
+  if (!fs::exists(path_ / OptionsName)) return false;
+  std::error_code error;
+  const bool has_checkpoint = std::ranges::any_of(
+      fs::directory_iterator(checkpoints(), error), [](const fs::directory_entry& entry) {
+        return entry.path().filename().string().starts_with("epoch-");
+      });
+  return has_checkpoint || fs::exists(scores());
+}
+
+void RunFolder::begin(std::span<const NamedOption> options) {
+  std::error_code ignored;
+  fs::remove(path_ / RecordsName, ignored);
+  fs::remove(path_ / SummaryName, ignored);
+  fs::remove(scores(), ignored);
+  fs::remove_all(checkpoints(), ignored);
+  remove_event_files();
+  write_text(path_ / OptionsName, to_toml(options));
+  open_records();
+}
+
+void RunFolder::require_same_options(std::span<const NamedOption> options) const {
+  const fs::path path = path_ / OptionsName;
+  const auto lines = lines_of(read_text(path));
+  std::string differences;
+  for (const auto& [name, value] : options) {
+    const std::string stored = stored_value(lines, name);
+    if (stored == value) continue;
+    differences +=
+        fmt::format("{}--{} was {}, now {}", differences.empty() ? "" : "; ", name, stored, value);
+  }
+  if (differences.empty()) return;
+  throw StateMismatch(
+      fmt::format("{}: the run was begun with other options: {}; resume with the same ones (--out "
+                  "and --resume alone will do), or begin a new run in another --out",
+                  path.string(), differences));
+}
+
+void RunFolder::go_on(std::int64_t epoch_count) {
+  std::error_code ignored;
+  fs::remove(path_ / SummaryName, ignored);
+  const fs::path records_path = path_ / RecordsName;
+  auto lines =
+      fs::exists(records_path) ? lines_of(read_text(records_path)) : std::vector<std::string>();
+  if (std::cmp_less(lines.size(), epoch_count)) {
+    throw BadFile(
+        fmt::format("{}: has {} epochs, the checkpoint was made after {}; begin a new run "
+                    "in another --out",
+                    records_path.string(), lines.size(), epoch_count));
+  }
+  lines.resize(static_cast<std::size_t>(epoch_count));
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    try {
+      records_.push_back(Json::parse(lines[i]).get<EpochRecord>());
+    } catch (const Json::exception& error) {
+      throw BadFile(fmt::format("{}, line {}: {}", records_path.string(), i + 1, error.what()));
+    }
+    text += lines[i] + '\n';
+  }
+  write_text(records_path, text);
+  remove_event_files();
+  open_records();
+  for (const EpochRecord& record : records_) add_events(record);
+  events_->flush();
+}
+
+void RunFolder::open_records() {
+  records_file_ = open_or_fail(path_ / RecordsName, O_WRONLY | O_CREAT | O_APPEND);
+  events_ = std::make_unique<EventFile>(path_, seconds_since_1970());
+}
+
+void RunFolder::add(const EpochRecord& record) {
+  records_.push_back(record);
+  const std::string line = Json(record).dump() + '\n';
+  if (::write(records_file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    fail(path_ / RecordsName, "cannot be written");
+  }
+  add_events(record);
+  events_->flush();
+}
+
+void RunFolder::add_events(const EpochRecord& record) {
+  std::vector<Scalar> scalars{{"train/loss", record.train_loss},
+                              {"train/learning_rate", record.lr},
+                              {"train/selected", static_cast<double>(record.selected)}};
+  for (std::size_t j = 0; j < record.class_counts.size() && record.selected > 0; ++j) {
+    scalars.push_back(
+        {fmt::format("class_fraction/{}", j),
+         static_cast<double>(record.class_counts[j]) / static_cast<double>(record.selected)});
+  }
+  if (record.evaluation) {
+    scalars.push_back({"accuracy/overall", record.evaluation->accuracy});
+    scalars.push_back({"accuracy/worst_group", record.evaluation->worst_group_accuracy});
+    scalars.push_back({"accuracy/average_group", record.evaluation->average_group_accuracy});
+  }
+  events_->add_scalars(scalars, record.epoch, seconds_since_1970());
+}
+
+void RunFolder::remove_event_files() const {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(path_, ignored)) {
+    if (entry.path().filename().string().find(".tfevents.") != std::string::npos) {
+      fs::remove(entry.path(), ignored);
+    }
+  }
+}
+
+void RunFolder::sync_records() {
+  if (::fsync(records_file_) != 0) fail(path_ / RecordsName, "cannot be synced");
+}
+
+void RunFolder::write_summary(const Summary& summary) {
+  write_text(path_ / SummaryName, Json(summary).dump(2) + '\n');
+}
+
+}  // namespace rcap

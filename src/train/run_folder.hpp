@@ -1,0 +1,68 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rcap/io/event_file.hpp"
+#include "rcap/train/options.hpp"
+#include "rcap/train/records.hpp"
+
+namespace rcap {
+
+/// The folder of one run: options.toml, epochs.jsonl, summary.json, checkpoint/ and event
+/// files. One process at a time holds it.
+class RunFolder {
+ public:
+  /// Makes the folder if need be and locks it.
+  /// @throws InvalidArgument  another process holds it
+  /// @throws BadFile          it cannot be made or written to
+  explicit RunFolder(const std::filesystem::path& path);
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }
+  /// Scores that the run's own scoring run made.
+  [[nodiscard]] std::filesystem::path scores() const { return path_ / "scores.safetensors"; }
+
+  /// Whether it holds something that took time: a checkpoint, or scores.
+  [[nodiscard]] bool has_run() const;
+
+  /// Begins a new run.
+  void begin(std::span<const NamedOption> options);
+  /// @throws StateMismatch  the run has other options; names each with both values
+  void require_same_options(std::span<const NamedOption> options) const;
+  /// Goes on with a run after the first `epoch_count` of its epochs; later records go away.
+  /// @throws BadFile  a file of the run is damaged
+  void go_on(std::int64_t epoch_count);
+
+  /// Adds a line to epochs.jsonl and points to the event file.
+  void add(const EpochRecord& record);
+  /// Sees to it that all lines added so far survive a crash of the machine.
+  void sync_records();
+  void write_summary(const Summary& summary);
+
+  /// All records of the run so far.
+  [[nodiscard]] std::span<const EpochRecord> records() const noexcept { return records_; }
+
+ private:
+  void open_records();
+  void add_events(const EpochRecord& record);
+  void remove_event_files() const;
+
+  std::filesystem::path path_;
+  int lock_ = -1;
+  int records_file_ = -1;
+  std::unique_ptr<EventFile> events_;
+  std::vector<EpochRecord> records_;
+};
+
+/// The options of a run as TOML, and back.
+[[nodiscard]] std::string to_toml(std::span<const NamedOption> options);
+
+}  // namespace rcap

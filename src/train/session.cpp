@@ -1,0 +1,198 @@
+#include "train/session.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "rcap/core/class_budget.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/core/training_order.hpp"
+#include "train/stopwatch.hpp"
+
+namespace rcap {
+namespace {
+
+constexpr std::int64_t EvaluationBatch = 256;
+/// The order of the pass before the first epoch.
+constexpr std::int64_t InitialEpoch = -1;
+
+/// Resize and crop to the size the network is to see; images that have one size stay.
+TransformOptions transform_options(const TrainOptions& options, const Dataset& dataset,
+                                   bool training) {
+  TransformOptions transform;
+  transform.normalization = dataset.normalization;
+  transform.resize = options.image_size;
+  transform.crop = options.image_size;
+  if (const auto shape = dataset.train.images->fixed_shape(); shape && options.image_size == 0) {
+    transform.crop = shape->height == shape->width ? shape->height : 0;
+  }
+  if (training) {
+    transform.padding = options.crop_padding;
+    transform.flip = options.flip;
+  }
+  return transform;
+}
+
+std::vector<SampleId> all_ids(const Split& split) {
+  std::vector<SampleId> ids(static_cast<std::size_t>(split.size()));
+  std::iota(ids.begin(), ids.end(), 0);
+  return ids;
+}
+
+}  // namespace
+
+Session::Session(const TrainOptions& options, const Dataset& dataset, const Split& train,
+                 std::unique_ptr<Pruner> pruner, std::string_view phase, TrainListener& listener)
+    : options_(options),
+      dataset_(dataset),
+      train_(train),
+      pruner_(std::move(pruner)),
+      phase_(phase),
+      listener_(listener),
+      reader_(train, Transform(transform_options(options, dataset, true)),
+              {.batch_size = options.batch_size, .workers = options.data_workers}),
+      engine_(options, reader_.shape(), dataset.class_count()),
+      planned_(pruner_->planned_batches(options.epochs, options.batch_size)),
+      schedule_(options.schedule, options.learning_rate, options.epochs, planned_) {}
+
+bool Session::done() const {
+  return state_.epoch >= options_.epochs || (planned_ && state_.step >= *planned_);
+}
+
+void Session::report(std::string_view phase, std::int64_t samples, std::int64_t total) const {
+  Progress progress{phase, state_.epoch, options_.epochs, samples, total};
+  const double part = total == 0 ? 1 : static_cast<double>(samples) / static_cast<double>(total);
+  progress.done = part;
+  if (phase == phase_) {
+    progress.loss = samples == 0 ? 0 : state_.loss_sum / static_cast<double>(samples);
+    progress.done = planned_ ? static_cast<double>(state_.step) / static_cast<double>(*planned_)
+                             : (static_cast<double>(state_.epoch) + part) /
+                                   static_cast<double>(options_.epochs);
+  }
+  listener_.on_progress(progress);
+}
+
+void Session::initial_pass() {
+  const Stopwatch watch(state_.run_seconds.initial_pass);
+  // As in training batches are mixed, since each is normalised by its own statistics.
+  const auto order = training_order(all_ids(train_), options_.seed, InitialEpoch);
+  BatchReader reader(train_, Transform(transform_options(options_, dataset_, false)),
+                     {.batch_size = options_.batch_size, .workers = options_.data_workers});
+  reader.start(order, 0, std::nullopt);
+  std::int64_t samples = 0;
+  const Position position{.epoch = InitialEpoch};
+  while (const Batch* batch = reader.next()) {
+    const auto losses = engine_.initial_losses(*batch);
+    check_losses(*batch, losses, position);
+    pruner_->observe(batch->ids, losses);
+    samples += static_cast<std::int64_t>(batch->ids.size());
+    report("initial pass", samples, train_.size());
+  }
+}
+
+EpochRecord Session::train_epoch(const AfterBatch& after_batch) {
+  EpochRecord record;
+  record.epoch = state_.epoch;
+  {
+    const Stopwatch watch(state_.epoch_seconds.select);
+    put_in_training_order(pruner_->select(state_.epoch), options_.seed, ordered_);
+  }
+  record.selected = static_cast<std::int64_t>(ordered_.ids.size());
+  record.class_counts = pruner_->classes().count_by_class(ordered_.ids);
+  reader_.start(ordered_.ids, state_.batch,
+                RandomStream(options_.seed, Purpose::Augmentation, state_.epoch));
+  batches_ = batches_of(record.selected, options_.batch_size);
+  while (true) {
+    const Batch* batch = nullptr;
+    {
+      const Stopwatch watch(state_.epoch_seconds.data_wait);
+      batch = reader_.next();
+    }
+    if (batch == nullptr) break;
+    const std::int64_t first = state_.batch * options_.batch_size;
+    const auto weights = ordered_.weights.empty()
+                             ? std::span<const float>()
+                             : std::span<const float>(ordered_.weights)
+                                   .subspan(static_cast<std::size_t>(first), batch->ids.size());
+    train_batch(*batch, weights, {state_.epoch, state_.batch, batches_, state_.step});
+    ++state_.batch;
+    ++state_.step;
+    state_.samples_seen += static_cast<std::int64_t>(batch->ids.size());
+    report(phase_, first + static_cast<std::int64_t>(batch->ids.size()), record.selected);
+    after_batch(*batch);
+  }
+  record.lr = learning_rate_;
+  record.train_loss = state_.loss_sum / static_cast<double>(record.selected);
+  ++state_.epoch;
+  state_.batch = 0;
+  state_.loss_sum = 0;
+  return record;
+}
+
+void Session::train_batch(const Batch& batch, std::span<const float> weights,
+                          const Position& position) {
+  Seconds& seconds = state_.epoch_seconds;
+  std::span<const float> losses;
+  {
+    const Stopwatch watch(seconds.train);
+    const RandomStream dropout(options_.seed, Purpose::Dropout, position.epoch);
+    losses = engine_.forward(batch, dropout.bits(position.batch));
+  }
+  check_losses(batch, losses, position);
+  {
+    const Stopwatch watch(seconds.observe);
+    pruner_->observe(batch.ids, losses);
+    for (const float loss : losses) state_.loss_sum += static_cast<double>(loss);
+  }
+  const Stopwatch watch(seconds.train);
+  learning_rate_ = schedule_.learning_rate(position);
+  engine_.update(weights, learning_rate_);
+}
+
+void Session::check_losses(const Batch& batch, std::span<const float> losses,
+                           const Position& position) const {
+  const auto broken = std::ranges::find_if(losses, [](float loss) { return !std::isfinite(loss); });
+  if (broken == losses.end()) return;
+  constexpr std::size_t Shown = 8;
+  const auto count = std::ranges::count_if(losses, [](float loss) { return !std::isfinite(loss); });
+  std::vector<SampleId> ids;
+  for (std::size_t i = 0; i < losses.size() && ids.size() < Shown; ++i) {
+    if (!std::isfinite(losses[i])) ids.push_back(batch.ids[i]);
+  }
+  const std::string where = position.epoch < 0
+                                ? "the pass before the first epoch"
+                                : fmt::format("epoch {}, batch {}", position.epoch, position.batch);
+  throw InvalidArgument(fmt::format(
+      "train: in {} the loss of {} of {} samples is {}; samples {}{}; the last checkpoint is kept; "
+      "try a lower --lr",
+      where, count, losses.size(), *broken, fmt::join(ids, ", "),
+      std::cmp_greater(count, ids.size()) ? ", ..." : ""));
+}
+
+std::vector<ClassId> Session::predict(const Split& split) {
+  BatchReader reader(split, Transform(transform_options(options_, dataset_, false)),
+                     {.batch_size = EvaluationBatch, .workers = options_.data_workers});
+  const std::vector<SampleId> ids = all_ids(split);
+  reader.start(ids, 0, std::nullopt);
+  std::vector<ClassId> predictions;
+  predictions.reserve(ids.size());
+  while (const Batch* batch = reader.next()) {
+    for (const std::int64_t prediction : engine_.predict(*batch)) {
+      predictions.push_back(static_cast<ClassId>(prediction));
+    }
+    report("evaluating", static_cast<std::int64_t>(predictions.size()), split.size());
+  }
+  return predictions;
+}
+
+GroupAccuracy Session::evaluate(const Split& split) {
+  const bool has_groups = !split.groups.empty();
+  GroupAccuracy accuracy(has_groups ? dataset_.group_names.size() : dataset_.class_names.size());
+  const std::vector<ClassId> predictions = predict(split);
+  for (std::size_t i = 0; i < predictions.size(); ++i) {
+    accuracy.add(static_cast<std::size_t>(has_groups ? split.groups[i] : split.labels[i]),
+                 predictions[i] == split.labels[i]);
+  }
+  return accuracy;
+}
+
+}  // namespace rcap

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "rcap/core/pruner.hpp"
+#include "rcap/data/batch_reader.hpp"
+#include "rcap/train/group_accuracy.hpp"
+#include "rcap/train/schedule.hpp"
+#include "rcap/train/trainer.hpp"
+#include "train/checkpoint.hpp"
+#include "train/engine.hpp"
+
+namespace rcap {
+
+/// One network in training on one split: the loop over batches, for the run itself and for
+/// scoring runs alike.
+class Session {
+ public:
+  /// Called after each batch, while the engine still holds its outputs.
+  using AfterBatch = std::function<void(const Batch&)>;
+
+  /// @param phase  what a progress bar calls it
+  Session(const TrainOptions& options, const Dataset& dataset, const Split& train,
+          std::unique_ptr<Pruner> pruner, std::string_view phase, TrainListener& listener);
+
+  /// The losses of all samples before training, for pruners that want them.
+  void initial_pass();
+
+  /// Trains the epoch at which the state stands, from its next batch on, and moves the state
+  /// to the next epoch. The times of the epoch are in the state, not in the record.
+  /// @throws InvalidArgument  a loss that is not finite: names epoch, batch and samples
+  EpochRecord train_epoch(const AfterBatch& after_batch);
+
+  /// Whether batches of the current epoch are left.
+  [[nodiscard]] bool in_mid_epoch() const noexcept { return state_.batch < batches_; }
+  /// Whether nothing is left to train.
+  [[nodiscard]] bool done() const;
+
+  [[nodiscard]] GroupAccuracy evaluate(const Split& split);
+  /// The predicted class of every sample of a split.
+  [[nodiscard]] std::vector<ClassId> predict(const Split& split);
+
+  [[nodiscard]] RunState& state() noexcept { return state_; }
+  [[nodiscard]] Engine& engine() noexcept { return engine_; }
+  [[nodiscard]] Pruner& pruner() noexcept { return *pruner_; }
+
+ private:
+  void train_batch(const Batch& batch, std::span<const float> weights, const Position& position);
+  void check_losses(const Batch& batch, std::span<const float> losses,
+                    const Position& position) const;
+  void report(std::string_view phase, std::int64_t samples, std::int64_t total) const;
+
+  const TrainOptions& options_;
+  const Dataset& dataset_;
+  const Split& train_;
+  std::unique_ptr<Pruner> pruner_;
+  std::string_view phase_;
+  TrainListener& listener_;
+  BatchReader reader_;
+  Engine engine_;
+  std::optional<std::int64_t> planned_;
+  Schedule schedule_;
+  RunState state_;
+  Selection ordered_;
+  std::int64_t batches_ = 0;  ///< of the current epoch
+  double learning_rate_ = 0;
+};
+
+}  // namespace rcap

@@ -1,0 +1,303 @@
+"""rcap train as a user meets it: all methods, its files, resuming, its refusals."""
+
+import json
+import os
+import pathlib
+import random
+import resource
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+PROGRAM = pathlib.Path(os.environ.get("RCAP_PROGRAM", "build/rcap")).resolve()
+METHODS = "rcap rs2 rs2-replace infobatch ucb epsilon-greedy ccs metriq tdds random balanced full".split()
+KILLS = int(os.environ.get("RCAP_TEST_KILLS", "50"))
+SAMPLES = 6000  # of the data set "synthetic"
+
+
+def without_times(value):
+    """A result with everything taken out that a clock put in."""
+    if isinstance(value, dict):
+        return {key: without_times(entry) for key, entry in value.items() if key != "seconds"}
+    return value
+
+
+def tensors_of(path):
+    """The header entries and bytes of all tensors of a safetensors file, without its metadata."""
+    data = path.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + length])
+    header.pop("__metadata__", None)
+    return {name: (entry["dtype"], entry["shape"], data[8 + length:][slice(*entry["data_offsets"])])
+            for name, entry in header.items()}
+
+
+class TrainTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="rcap_train_")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def command(self, *words):
+        # One thread: threads that wait for each other suffer on a busy machine.
+        return [PROGRAM, "train", "--threads", "1", *map(str, words)]
+
+    def run_rcap(self, *words, **options):
+        return subprocess.run(self.command(*words), cwd=self.folder, capture_output=True, text=True, timeout=300,
+                              check=False, **options)
+
+    def train(self, out, *words):
+        result = self.run_rcap("--out", out, "--quiet", "--json", *words)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), words)
+        return json.loads(result.stdout)
+
+    def train_synthetic(self, out, *words):
+        return self.train(out, "--dataset", "synthetic", *words)
+
+    def refused(self, *words, naming, **options):
+        result = self.run_rcap(*words, **options)
+        self.assertEqual(result.returncode, 2, f"{words}: {result.stdout}{result.stderr}")
+        line = result.stderr.strip().splitlines()[-1]
+        self.assertTrue(line.startswith("rcap: "), line)
+        for text in [naming] if isinstance(naming, str) else naming:
+            self.assertIn(text, line)
+        return line
+
+    def epochs(self, out):
+        return [json.loads(line) for line in (self.folder / out / "epochs.jsonl").read_text().splitlines()]
+
+    def final_tensors(self, out):
+        (checkpoint,) = (self.folder / out / "checkpoint").iterdir()
+        return tensors_of(checkpoint / "training.safetensors")
+
+
+class Results(TrainTest):
+    def test_every_method_trains_within_its_budget(self):
+        for method in METHODS:
+            with self.subTest(method=method):
+                summary = self.train_synthetic(method, "--method", method, "--epochs", 3, "--pruning-rate", 0.9,
+                                               "--evaluate-every", 3, "--score-epochs", 3, "--score-window", 3)
+                kept = SAMPLES if method == "full" else SAMPLES // 10
+                self.assertEqual((summary["n_train"], summary["keep_count"]), (SAMPLES, kept))
+                seen = {"full": 3 * SAMPLES, "ucb": SAMPLES + 2 * kept, "epsilon-greedy": SAMPLES + 2 * kept,
+                        "infobatch": round(0.1 * 3 * 94) * 64}.get(method, 3 * kept)
+                self.assertEqual(summary["samples_seen"], seen)
+                self.assertGreater(summary["average_group_accuracy"], 0.15)
+                self.assertEqual(summary["seconds"]["scoring"] > 0, method in ("ccs", "metriq", "tdds"))
+                self.assertEqual(summary["seconds"]["initial_pass"] > 0, method == "rcap")
+
+    def test_the_folder_holds_what_the_run_did(self):
+        summary = self.train_synthetic("run", "--epochs", 2, "--class-share", "group")
+        on_disk = json.loads((self.folder / "run/summary.json").read_text())
+        self.assertEqual(on_disk, summary)
+        epochs = self.epochs("run")
+        self.assertEqual([record["epoch"] for record in epochs], [0, 1])
+        for record in epochs:
+            self.assertEqual(sum(record["class_counts"]), record["selected"])
+            self.assertAlmostEqual(sum(record["class_fractions"]), 1)
+        self.assertEqual(epochs[-1]["group_accuracy"], summary["group_accuracy"])
+        self.assertEqual(summary["worst_group_accuracy"], min(summary["group_accuracy"]))
+        self.assertEqual(summary["class_share"], "group")
+
+    def test_a_run_can_be_repeated_from_its_options(self):
+        first = self.train_synthetic("first", "--method", "ucb", "--epochs", 2, "--lr", 0.02, "--seed", 7)
+        again = self.train("again", "--config", "first/options.toml")
+        self.assertEqual(without_times(again), without_times(first))
+        self.assertEqual(self.final_tensors("again"), self.final_tensors("first"))
+
+    def test_seeds_differ(self):
+        results = [self.train_synthetic(f"seed{seed}", "--method", "rs2", "--epochs", 1, "--seed", seed)
+                   for seed in (0, 1)]
+        self.assertNotEqual(results[0]["group_accuracy"], results[1]["group_accuracy"])
+
+    def test_scores_are_used_again(self):
+        first = self.train_synthetic("first", "--method", "ccs", "--epochs", 2)
+        again = self.train_synthetic("again", "--method", "ccs", "--epochs", 2, "--scores",
+                                     "first/scores.safetensors")
+        self.assertEqual(without_times(again), without_times(first))
+        self.refused("--dataset", "synthetic", "--method", "tdds", "--scores", "first/scores.safetensors", "--out",
+                     "other", naming="scores of method ccs, this run is tdds")
+        self.refused("--dataset", "synthetic", "--method", "ccs", "--seed", 1, "--imbalance", 10, "--scores",
+                     "first/scores.safetensors", "--out", "other2", naming="scores of another data set")
+
+    def test_tensorboard_reads_the_events(self):
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+        summary = self.train_synthetic("run", "--epochs", 3, "--evaluate-every", 1)
+        events = EventAccumulator(str(self.folder / "run"))
+        events.Reload()
+        tags = events.Tags()["scalars"]
+        for tag in ("train/loss", "train/learning_rate", "accuracy/worst_group", "class_fraction/9"):
+            self.assertIn(tag, tags)
+        worst = events.Scalars("accuracy/worst_group")
+        self.assertEqual([event.step for event in worst], [0, 1, 2])
+        self.assertAlmostEqual(worst[-1].value, summary["worst_group_accuracy"], places=6)
+
+    def test_logs_get_a_line_an_epoch(self):
+        result = self.run_rcap("--dataset", "synthetic", "--epochs", 2, "--out", "run")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = result.stderr.splitlines()
+        self.assertEqual(sum(line.startswith("epoch") for line in lines), 2)
+        self.assertNotIn("\r", result.stderr)
+        for text in ("worst group", "average group", "where the time went", "forward, backward, update"):
+            self.assertIn(text, result.stdout)
+
+    def test_dry_run_prints_every_option_and_makes_nothing(self):
+        result = self.run_rcap("--preset", "cifar100", "--pruning-rate", 0.7, "--dry-run")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        options = dict(line.split(" = ") for line in result.stdout.splitlines())
+        self.assertEqual(options["beta"], "2")
+        self.assertEqual((options["epochs"], options["batch-size"], options["lr"]), ("200", "128", "0.1"))
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_pytorch_gets_the_same_accuracy_from_the_weights(self):
+        import gzip
+        import numpy as np
+        import torch
+        from torch import nn
+        from safetensors.torch import load_file
+        summary = self.train("run", "--method", "rs2", "--epochs", 2)
+
+        class SmallCnn(nn.Module):
+            def __init__(self):
+                super().__init__()
+                for i, (a, b) in enumerate(((1, 16), (16, 32), (32, 64)), 1):
+                    setattr(self, f"conv{i}", nn.Conv2d(a, b, 3, padding=1, bias=False))
+                    setattr(self, f"bn{i}", nn.BatchNorm2d(b))
+                self.fc = nn.Linear(64, 10)
+
+            def forward(self, x):
+                x = nn.functional.max_pool2d(self.bn1(self.conv1(x)).relu(), 2)
+                x = nn.functional.max_pool2d(self.bn2(self.conv2(x)).relu(), 2)
+                return self.fc(self.bn3(self.conv3(x)).relu().mean((2, 3)))
+
+        (checkpoint,) = (self.folder / "run/checkpoint").iterdir()
+        state = load_file(checkpoint / "training.safetensors")
+        network = SmallCnn()
+        network.load_state_dict({name.removeprefix("model."): tensor for name, tensor in state.items()
+                                 if name.startswith("model.")}, strict=True)
+        network.eval()
+        data = pathlib.Path("/usr/share/datasets/fashion-mnist")
+        images = np.frombuffer(gzip.open(data / "t10k-images-idx3-ubyte.gz").read(), np.uint8, offset=16)
+        labels = np.frombuffer(gzip.open(data / "t10k-labels-idx1-ubyte.gz").read(), np.uint8, offset=8)
+        x = (torch.tensor(images.reshape(-1, 1, 28, 28)) / 255 - 0.2860) / 0.3530
+        with torch.no_grad():
+            predictions = torch.cat([network(part).argmax(1) for part in x.split(500)])
+        right = (predictions == torch.tensor(labels.astype(np.int64))).float()
+        for group, accuracy in enumerate(summary["group_accuracy"]):
+            # A sample whose two best classes tie to the last digits may fall either way.
+            self.assertAlmostEqual(right[torch.tensor(labels == group)].mean().item(), accuracy, delta=0.0021)
+
+
+class Resuming(TrainTest):
+    RUN = ("--dataset", "synthetic", "--epochs", 30, "--evaluate-every", 10, "--checkpoint-seconds", 0, "--quiet",
+           "--json")
+
+    def test_a_killed_run_ends_as_if_never_stopped(self):
+        whole = self.run_rcap("--out", "whole", *self.RUN)
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        moments = random.Random(1)
+        killed = rounds = 0
+        while killed < KILLS:
+            rounds += 1
+            out = f"run{rounds}"
+            while not (self.folder / out / "summary.json").exists():
+                process = subprocess.Popen(self.command("--out", out, "--resume", *self.RUN), cwd=self.folder,
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                try:
+                    _, errors = process.communicate(timeout=moments.uniform(0.05, 1.6) if killed < KILLS else 300)
+                    self.assertEqual((process.returncode, errors), (0, ""))
+                except subprocess.TimeoutExpired:
+                    process.send_signal(signal.SIGKILL)
+                    process.communicate()
+                    killed += 1
+            self.assertEqual(without_times(json.loads((self.folder / out / "summary.json").read_text())),
+                             without_times(json.loads(whole.stdout)))
+            self.assertEqual([without_times(record) for record in self.epochs(out)],
+                             [without_times(record) for record in self.epochs("whole")])
+            self.assertEqual(self.final_tensors(out), self.final_tensors("whole"))
+
+    def test_resuming_a_finished_run_tells_its_result_again(self):
+        first = self.train_synthetic("run", "--epochs", 2)
+        again = self.train("run", "--resume")
+        self.assertEqual(without_times(again), without_times(first))
+
+    def test_resume_needs_no_other_option(self):
+        self.train_synthetic("run", "--epochs", 2, "--method", "balanced", "--lr", 0.01)
+        again = self.train("run", "--resume")
+        self.assertEqual(again["method"], "balanced")
+
+    def test_other_options_are_named(self):
+        self.train_synthetic("run", "--epochs", 2)
+        self.refused("--out", "run", "--resume", "--epochs", 3, "--lr", 0.5,
+                     naming=["--epochs was 2, now 3", "--lr was 0.05, now 0.5"])
+
+    def test_a_damaged_checkpoint_is_refused_by_name(self):
+        self.train_synthetic("run", "--epochs", 1)
+        (checkpoint,) = (self.folder / "run/checkpoint").iterdir()
+        path = checkpoint / "training.safetensors"
+        path.write_bytes(path.read_bytes()[:-10])
+        self.refused("--out", "run", "--resume", naming="training.safetensors")
+
+    def test_a_full_disk_leaves_the_last_checkpoint(self):
+        self.train_synthetic("run", "--epochs", 1)
+        before = self.final_tensors("run")
+        # Files of at most 100 kB: the tensors do not fit.
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        self.refused("--dataset", "synthetic", "--epochs", 1, "--out", "small", naming="training.safetensors",
+                     preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), limit()))
+        self.assertEqual(self.final_tensors("run"), before)
+        self.assertFalse(list((self.folder / "small/checkpoint").glob("epoch-*")))
+        summary = self.train("small", "--resume")
+        self.assertEqual(summary["epochs"], 1)
+
+
+class Refusals(TrainTest):
+    def test_a_folder_with_a_run_is_not_overwritten(self):
+        self.train_synthetic("run", "--epochs", 1)
+        before = (self.folder / "run/summary.json").read_bytes()
+        self.refused("--dataset", "synthetic", "--epochs", 1, "--out", "run", naming=["has a run already", "--resume"])
+        self.assertEqual((self.folder / "run/summary.json").read_bytes(), before)
+
+    def test_two_processes_do_not_share_a_folder(self):
+        first = subprocess.Popen(self.command("--dataset", "synthetic", "--epochs", 1000, "--out", "run", "--quiet"),
+                                 cwd=self.folder, stdout=subprocess.DEVNULL)
+        try:
+            for _ in range(200):
+                if (self.folder / "run/options.toml").exists():
+                    break
+                time.sleep(0.05)
+            self.refused("--dataset", "synthetic", "--out", "run", "--resume", naming="another process")
+        finally:
+            first.kill()
+            first.wait()
+
+    def test_a_loss_that_is_not_a_number_stops_the_run(self):
+        line = self.refused("--dataset", "synthetic", "--method", "rs2", "--epochs", 5, "--lr", "1e20", "--out", "run",
+                            "--checkpoint-seconds", 0, naming=["epoch", "batch", "samples", "--lr"])
+        self.assertRegex(line, r"epoch \d+, batch \d+ the loss of \d+ of \d+ samples is -?(nan|inf)")
+        self.assertTrue(list((self.folder / "run/checkpoint").glob("epoch-*")))
+
+    def test_mistakes_are_named(self):
+        for words, naming in (
+                (["--method", "rcpa"], "did you mean rcap"),
+                (["--preset", "cifar11"], "cifar11"),
+                (["--dataset", "cifar12"], "cifar12"),
+                (["--model", "vgg"], "vgg"),
+                (["--epochs", "0"], "--epochs is 0"),
+                (["--pruning-rate", "1"], "pruning_rate is 1"),
+                (["--beta", "0"], "beta is 0"),
+                (["--device", "tpu"], "tpu"),
+                (["--dataset", "cifar10", "--data", "nowhere"], "nowhere"),
+                (["--optimiser", "sgd"], "--optimizer")):
+            with self.subTest(words=words):
+                data = [] if "--dataset" in words else ["--dataset", "synthetic"]
+                self.refused(*data, *words, "--out", "run", naming=naming)
+                self.assertFalse((self.folder / "run/summary.json").exists())
+        self.refused("--dataset", "synthetic", naming="--out")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,46 @@
+#include "rcap/data/dataset.hpp"
+
+#include <memory>
+
+#include <gmock/gmock.h>
+
+#include "data/sample_files.hpp"
+#include "rcap/data/memory_images.hpp"
+
+namespace rcap {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Split four_samples() {
+  const std::vector<MemoryImages::Part> parts{{"first", 3}, {"second", 1}};
+  return {std::make_shared<MemoryImages>(ImageShape{1, 2, 1}, counting_bytes(8), parts),
+          {0, 1, 2, 3},
+          {}};
+}
+
+TEST(MemoryImages, AreNamedAfterTheirFile) {
+  const Split split = four_samples();
+  EXPECT_EQ(split.images->name_of(2), "first, image 2");
+  EXPECT_EQ(split.images->name_of(3), "second, image 0");
+}
+
+TEST(Subset, TakesSamplesInTheGivenOrder) {
+  const std::vector<SampleId> positions{3, 1, 3};
+  Split whole = four_samples();
+  const Split part = subset(whole, positions);
+  EXPECT_THAT(part.labels, ElementsAre(3, 1, 3));
+  EXPECT_THAT(part.groups, IsEmpty());
+  EXPECT_EQ(part.images->size(), 3);
+  EXPECT_EQ(part.images->name_of(0), "second, image 0");
+  EXPECT_TRUE(part.images->in_memory());
+  EXPECT_EQ(part.images->fixed_shape(), (ImageShape{1, 2, 1}));
+  Image unused;
+  EXPECT_EQ(part.images->read(1, unused).pixels[0], 2);
+  whole.groups = {4, 5, 6, 7};
+  EXPECT_THAT(subset(whole, positions).groups, ElementsAre(7, 5, 7));
+}
+
+}  // namespace
+}  // namespace rcap

@@ -1,0 +1,177 @@
+#include "train/engine.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/expect_throw.hpp"
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr ImageShape Shape{8, 8, 1};
+
+/// A batch that holds its numbers.
+struct OwnedBatch {
+  std::vector<SampleId> ids;
+  std::vector<float> images;
+  std::vector<std::int64_t> labels;
+
+  explicit OwnedBatch(int count) : images(static_cast<std::size_t>(count) * 64) {
+    const RandomStream random(3, Purpose::Synthetic, 0);
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      images[i] = static_cast<float>(random.uniform(static_cast<SampleId>(i)) - 0.5);
+    }
+    for (int i = 0; i < count; ++i) {
+      ids.push_back(i);
+      labels.push_back(i % 3);
+    }
+  }
+  [[nodiscard]] Batch view() const { return {ids, images, labels}; }
+};
+
+std::vector<torch::Tensor> copies(const NamedTensors& state) {
+  std::vector<torch::Tensor> tensors;
+  for (const auto& [name, tensor] : state) tensors.push_back(tensor.detach().clone());
+  return tensors;
+}
+
+bool same(const std::vector<torch::Tensor>& a, const NamedTensors& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!torch::equal(a[i], b[i].second.detach())) return false;
+  }
+  return true;
+}
+
+TEST(Engine, LearnsABatchByHeart) {
+  const OwnedBatch batch(12);
+  TrainOptions options;
+  Engine engine(options, Shape, 3);
+  const float first = engine.forward(batch.view(), 0)[0];
+  for (int i = 0; i < 60; ++i) {
+    engine.forward(batch.view(), 0);
+    engine.update({}, 0.05);
+  }
+  EXPECT_LT(engine.forward(batch.view(), 0)[0], first / 4);
+  const auto predictions = engine.predict(batch.view());
+  EXPECT_EQ(std::vector(predictions.begin(), predictions.end()), batch.labels);
+}
+
+TEST(Engine, WeightsScaleTheLossAndTheBatchSizeStaysTheDivisor) {
+  // Weights of 2 on all samples are a step of twice the learning rate: without momentum
+  // and decay an update is lr * gradient.
+  const OwnedBatch batch(6);
+  TrainOptions options;
+  options.momentum = 0;
+  options.weight_decay = 0;
+  Engine weighted(options, Shape, 3);
+  Engine faster(options, Shape, 3);
+  const std::vector<float> twos(6, 2.0F);
+  weighted.forward(batch.view(), 0);
+  weighted.update(twos, 0.1);
+  faster.forward(batch.view(), 0);
+  faster.update({}, 0.2);
+  const auto expected = faster.state();
+  const auto state = weighted.state();
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    if (!state[i].second.is_floating_point()) continue;
+    EXPECT_TRUE(torch::allclose(state[i].second, expected[i].second, 1e-5, 1e-6)) << state[i].first;
+  }
+}
+
+TEST(Engine, TheInitialPassLeavesNoTrace) {
+  const OwnedBatch batch(6);
+  Engine engine(TrainOptions{}, Shape, 3);
+  const auto before = copies(engine.state());
+  const auto losses = engine.initial_losses(batch.view());
+  EXPECT_EQ(losses.size(), 6U);
+  for (const float loss : losses) EXPECT_NEAR(loss, std::log(3.0), 1.0);
+  EXPECT_TRUE(same(before, engine.state()));
+}
+
+TEST(Engine, TheInitialPassUsesTheStatisticsOfTheBatch) {
+  // As the forward pass of training does, which is the same before any update.
+  const OwnedBatch batch(6);
+  Engine engine(TrainOptions{}, Shape, 3);
+  const auto initial = engine.initial_losses(batch.view());
+  const std::vector<float> first(initial.begin(), initial.end());
+  const auto training = engine.forward(batch.view(), 0);
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(first[i], training[i], 1e-5);
+}
+
+TEST(Engine, ChannelsLastChangesTheLayoutOnly) {
+  const OwnedBatch batch(6);
+  TrainOptions options;
+  Engine last(options, Shape, 3);
+  options.channels_last = false;
+  Engine first(options, Shape, 3);
+  const auto a = last.forward(batch.view(), 0);
+  const auto b = first.forward(batch.view(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-5);
+}
+
+TEST(Engine, SeedsGiveWeights) {
+  TrainOptions options;
+  Engine one(options, Shape, 3);
+  Engine again(options, Shape, 3);
+  EXPECT_TRUE(same(copies(one.state()), again.state()));
+  options.seed = 1;
+  Engine other(options, Shape, 3);
+  EXPECT_FALSE(same(copies(one.state()), other.state()));
+}
+
+TEST(Engine, RefusesDevicesThatAreNotThere) {
+  TrainOptions options;
+  options.device = "gpu";
+  EXPECT_THAT(message_of<InvalidArgument>([&] { Engine engine(options, Shape, 3); }),
+              HasSubstr("is none of cpu, cuda, cuda:N"));
+  if (torch::cuda::is_available()) GTEST_SKIP() << "this machine has a CUDA device";
+  options.device = "cuda";
+  EXPECT_THAT(message_of<InvalidArgument>([&] { Engine engine(options, Shape, 3); }),
+              HasSubstr("finds no CUDA device"));
+}
+
+/// Five steps of a step rule on one small network, ours and LibTorch's own.
+template <class Reference, class ReferenceOptions>
+void expect_steps_like(const TrainOptions& options, const ReferenceOptions& reference_options) {
+  const auto make = [] {
+    torch::manual_seed(5);
+    return torch::nn::Linear(4, 3);
+  };
+  auto ours = make();
+  auto theirs = make();
+  Optimizer optimizer(options, ours->parameters());
+  Reference reference(theirs->parameters(), reference_options);
+  for (int step = 0; step < 5; ++step) {
+    const auto x = torch::ones({2, 4}) * (step + 1);
+    ours(x).square().sum().backward();
+    optimizer.step(0.01);
+    reference.zero_grad();
+    theirs(x).square().sum().backward();
+    reference.step();
+  }
+  EXPECT_TRUE(torch::allclose(ours->weight, theirs->weight, 1e-5, 1e-6));
+  EXPECT_TRUE(torch::allclose(ours->bias, theirs->bias, 1e-5, 1e-6));
+}
+
+TEST(Optimizer, StepsLikeLibTorchsSgd) {
+  TrainOptions options;
+  options.momentum = 0.9;
+  options.weight_decay = 0.1;
+  auto reference = torch::optim::SGDOptions(0.01).momentum(0.9).weight_decay(0.1);
+  expect_steps_like<torch::optim::SGD>(options, reference);
+  options.nesterov = true;
+  expect_steps_like<torch::optim::SGD>(options, reference.nesterov(true));
+}
+
+TEST(Optimizer, StepsLikeLibTorchsAdamW) {
+  TrainOptions options;
+  options.optimizer = OptimizerKind::AdamW;
+  options.weight_decay = 0.05;
+  expect_steps_like<torch::optim::AdamW>(options,
+                                         torch::optim::AdamWOptions(0.01).weight_decay(0.05));
+}
+
+}  // namespace
+}  // namespace rcap
