@@ -36,6 +36,7 @@ test: check-format build  ## check the format, then run every test, optimised an
 
 bench: build  ## build and run the benchmarks
 	$(PYTHON3) bench/run.py
+	$(PYTHON3) bench/train.py
 
 format: setup  ## format every tracked C++ file
 	$(LIST_SOURCES) | xargs -0 -r clang-format -i

@@ -69,7 +69,7 @@ def write_random_cifar(folder):
     records[:, 0] %= 10
     for part in range(5):
         records[10_000 * part:10_000 * (part + 1)].tofile(folder / f"data_batch_{part + 1}.bin")
-    records[:10_000].tofile(folder / "test_batch.bin")
+    records[:500].tofile(folder / "test_batch.bin")  # evaluation is not what is measured
     np.save(folder / "images.npy", records[:, 1:].reshape(-1, 3, 32, 32))
     np.save(folder / "labels.npy", records[:, 0].astype(np.int64))
 
@@ -109,7 +109,7 @@ def measure_speed_up(options, folder):
 def measure_against_pytorch(options, folder, model, data, words, steps, batch, lr, padding, rounds):
     ratios, overheads, memory = [], [], []
     for round_ in range(rounds):
-        ours = train(options, folder, f"{model}{round_}", "--model", model, "--method", "rcap", "--pruning-rate", 0.9,
+        ours = train(options, folder, f"{model}{round_}", "--model", model, "--method", "rcap",
                      "--initial-loss", "log-c", "--batch-size", batch, "--lr", lr, "--crop-padding", padding,
                      "--flip", "on", "--evaluate-every", 1000, *words)
         loop = pytorch_loop(options, data, model, steps, batch, lr, padding)

@@ -28,7 +28,7 @@ double profile(std::size_t j, std::size_t class_count, double factor) {
 
 std::vector<std::int64_t> long_tailed_sizes(std::span<const std::int64_t> class_sizes,
                                             double factor) {
-  if (!(factor >= 1) || !std::isfinite(factor)) {
+  if (factor < 1 || !std::isfinite(factor)) {
     throw InvalidArgument(fmt::format(
         "long_tailed: the imbalance factor is {}; it is the size of the largest class over that of "
         "the smallest, finite and at least 1",

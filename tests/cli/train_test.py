@@ -191,6 +191,55 @@ class Results(TrainTest):
             self.assertAlmostEqual(right[torch.tensor(labels == group)].mean().item(), accuracy, delta=0.0021)
 
 
+class ImageFolders(TrainTest):
+    """A folder of JPEGs and PNGs of many sizes, decoded while the network trains."""
+
+    TRAIN = ("--dataset", "image-folder", "--data", "images", "--image-size", 16, "--epochs", 2, "--pruning-rate", 0.5,
+             "--batch-size", 8, "--crop-padding", 2, "--flip", "on", "--data-workers", 3)
+
+    def setUp(self):
+        super().setUp()
+        import numpy as np
+        from PIL import Image
+        pixels = np.random.default_rng(0)
+        for split, count in (("train", 20), ("val", 5)):
+            for label, name in enumerate(("blue", "red")):
+                folder = self.folder / "images" / split / name
+                folder.mkdir(parents=True)
+                for i in range(count):
+                    image = pixels.integers(0, 80, (20 + i, 30 + label, 3), np.uint8)
+                    image[..., 2 - 2 * label] += 150
+                    Image.fromarray(image).save(folder / f"{i:03}.{'png' if i % 2 else 'jpg'}")
+
+    def test_trains_on_them(self):
+        summary = self.train("run", *self.TRAIN, "--method", "rcap")
+        self.assertEqual((summary["n_train"], summary["samples_seen"]), (40, 40))
+        self.assertEqual(summary["group_names"], ["blue", "red"])
+
+    def test_workers_change_nothing(self):
+        for workers in (1, 5):
+            self.train(f"run{workers}", *self.TRAIN[:-1], workers)
+        self.assertEqual(self.final_tensors("run5"), self.final_tensors("run1"))
+
+    def test_a_bad_image_is_named_or_left_out(self):
+        for name, content in (("zero.jpg", b""), ("noise.jpg", b"\xff\xd8\xff not a picture")):
+            with self.subTest(name=name):
+                bad = self.folder / "images/train/red" / name
+                bad.write_bytes(content)
+                self.refused(*self.TRAIN, "--method", "full", "--out", f"refused-{name}", naming=name)
+                summary = self.train(f"skipped-{name}", *self.TRAIN, "--skip-bad", "on")
+                self.assertEqual(summary["n_train"], 40)
+                bad.unlink()
+
+    def test_a_folder_without_images_is_refused(self):
+        (self.folder / "empty").mkdir()
+        self.refused("--dataset", "image-folder", "--data", "empty", "--image-size", 16, "--out", "run", naming="empty")
+
+    def test_images_of_many_sizes_need_a_size(self):
+        words = [word for word in self.TRAIN if word not in ("--image-size", 16)]
+        self.refused(*words, "--out", "run", naming="size")
+
+
 class Resuming(TrainTest):
     RUN = ("--dataset", "synthetic", "--epochs", 30, "--evaluate-every", 10, "--checkpoint-seconds", 0, "--quiet",
            "--json")

@@ -80,7 +80,7 @@ TEST_F(ReadCifar, TakesNamesFromTheFileBesideElseTheKnownOnes) {
 TEST_F(ReadCifar, RemarksOnFilesOfAnotherLength) {
   put_cifar10_files(folder_.path(), 2);
   const Dataset dataset = read(CifarKind::Cifar10);
-  EXPECT_THAT(dataset.remarks, AllOf(SizeIs(6), Each(HasSubstr("the official file 10000"))));
+  ASSERT_THAT(dataset.remarks, AllOf(SizeIs(6), Each(HasSubstr("the official file 10000"))));
   EXPECT_EQ(dataset.remarks[0], "data_batch_1.bin holds 2 images, the official file 10000");
 }
 

@@ -15,8 +15,10 @@ namespace {
 
 using testing::AllOf;
 using testing::AnyOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::SizeIs;
 
 // That pixels equal Pillow's is tested by pillow_test.py.
 
@@ -51,7 +53,8 @@ TEST(DecodeImage, ReadsPngExactlyAndJpegClosely) {
 TEST(DecodeImage, MakesThreeChannelsOfGrey) {
   const Image grey = counting_image(1, 3, 1);
   EXPECT_THAT(decode(encode_png(grey)).pixels, ElementsAre(0, 0, 0, 1, 1, 1, 2, 2, 2));
-  EXPECT_EQ(decode(encode_jpeg(grey)).channels, 3);
+  const Image even{Bytes(64, 100), 8, 8, 1};
+  EXPECT_THAT(decode(encode_jpeg(even, 100)).pixels, AllOf(SizeIs(192), Each(100)));
 }
 
 TEST(DecodeImage, GoesByTheContentsNotByTheName) {

@@ -191,7 +191,7 @@ TEST_F(OpenImageFolder, TellsProgressForEveryImage) {
   EXPECT_THAT(
       find_bad_images(*dataset.train.images, 3, [&](std::int64_t done) { told.push_back(done); }),
       IsEmpty());
-  EXPECT_EQ(told.size(), 18U);
+  ASSERT_EQ(told.size(), 18U);
   EXPECT_EQ(told.back(), 18);
 }
 

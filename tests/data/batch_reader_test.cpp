@@ -1,0 +1,160 @@
+#include "rcap/data/batch_reader.hpp"
+
+#include <numeric>
+
+#include <gmock/gmock.h>
+
+#include "core/expect_throw.hpp"
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Images of one pixel whose level is their id; some cannot be read.
+class OnePixel final : public ImageSource {
+ public:
+  OnePixel(std::int64_t size, bool in_memory, std::vector<SampleId> bad = {})
+      : size_(size), in_memory_(in_memory), bad_(std::move(bad)) {}
+
+  [[nodiscard]] std::int64_t size() const noexcept override { return size_; }
+  [[nodiscard]] ImageView read(SampleId id, Image& buffer) const override {
+    if (std::ranges::count(bad_, id) > 0) throw BadFile(name_of(id) + ": cannot be decoded");
+    buffer.resize(1, 1, 1);
+    buffer.pixels[0] = static_cast<std::uint8_t>(id);
+    return buffer.view();
+  }
+  [[nodiscard]] std::string name_of(SampleId id) const override {
+    return "image " + std::to_string(id);
+  }
+  [[nodiscard]] std::optional<ImageShape> fixed_shape() const noexcept override {
+    return ImageShape{1, 1, 1};
+  }
+  [[nodiscard]] bool in_memory() const noexcept override { return in_memory_; }
+
+ private:
+  std::int64_t size_;
+  bool in_memory_;
+  std::vector<SampleId> bad_;
+};
+
+Split pixels(std::int64_t size, bool in_memory, std::vector<SampleId> bad = {}) {
+  Split split;
+  split.images = std::make_shared<OnePixel>(size, in_memory, std::move(bad));
+  for (std::int64_t id = 0; id < size; ++id) split.labels.push_back(static_cast<ClassId>(id % 7));
+  return split;
+}
+
+Transform plain() { return Transform({.normalization = {{0}, {1}}}); }
+
+std::vector<SampleId> backwards(SampleId count) {
+  std::vector<SampleId> ids(static_cast<std::size_t>(count));
+  std::iota(ids.rbegin(), ids.rend(), 0);
+  return ids;
+}
+
+/// Reads to the end and checks that every number belongs to its id.
+std::vector<SampleId> read_all(BatchReader& reader) {
+  std::vector<SampleId> seen;
+  while (const Batch* batch = reader.next()) {
+    for (std::size_t i = 0; i < batch->ids.size(); ++i) {
+      const SampleId id = batch->ids[i];
+      EXPECT_EQ(static_cast<SampleId>(batch->images[i] * 255 + 0.5F), id);
+      EXPECT_EQ(batch->labels[i], id % 7);
+      seen.push_back(id);
+    }
+  }
+  return seen;
+}
+
+class BatchReaderWays : public testing::TestWithParam<bool> {};
+
+TEST_P(BatchReaderWays, ReadsTheListInItsOrder) {
+  const Split split = pixels(200, GetParam());
+  BatchReader reader(split, plain(), {.batch_size = 8, .workers = 3, .batches_ahead = 2});
+  const auto ids = backwards(99);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    reader.start(ids, 0, std::nullopt);
+    EXPECT_EQ(read_all(reader), ids);
+    EXPECT_EQ(reader.next(), nullptr);
+  }
+}
+
+TEST_P(BatchReaderWays, BeginsWithAnyBatch) {
+  const Split split = pixels(50, GetParam());
+  BatchReader reader(split, plain(), {.batch_size = 4, .workers = 2, .batches_ahead = 2});
+  const auto ids = backwards(50);
+  for (std::int64_t first = 0; first < 14; ++first) {
+    reader.start(ids, first, std::nullopt);
+    const auto begin = std::min<std::size_t>(4 * static_cast<std::size_t>(first), ids.size());
+    EXPECT_EQ(read_all(reader),
+              std::vector(ids.begin() + static_cast<std::ptrdiff_t>(begin), ids.end()));
+  }
+}
+
+TEST_P(BatchReaderWays, CanBeStartedAnewInTheMiddle) {
+  const Split split = pixels(200, GetParam());
+  BatchReader reader(split, plain(), {.batch_size = 8, .workers = 3, .batches_ahead = 4});
+  const auto ids = backwards(200);
+  for (int round = 0; round < 20; ++round) {
+    reader.start(ids, 0, std::nullopt);
+    for (int i = 0; i < round % 5; ++i) ASSERT_NE(reader.next(), nullptr);
+  }
+  reader.start(ids, 0, std::nullopt);
+  EXPECT_EQ(read_all(reader), ids);
+}
+
+TEST_P(BatchReaderWays, NamesTheFirstImageThatCannotBeRead) {
+  const Split split = pixels(60, GetParam(), {41, 42, 43});
+  BatchReader reader(split, plain(), {.batch_size = 10, .workers = 3});
+  const auto ids = backwards(60);  // 43 comes before 42
+  reader.start(ids, 0, std::nullopt);
+  ASSERT_NE(reader.next(), nullptr);
+  EXPECT_EQ(message_of<BadFile>([&] { (void)reader.next(); }), "image 43: cannot be decoded");
+}
+
+TEST_P(BatchReaderWays, ReadsNothingOfAnEmptyList) {
+  const Split split = pixels(5, GetParam());
+  BatchReader reader(split, plain(), {.batch_size = 2});
+  reader.start({}, 0, std::nullopt);
+  EXPECT_EQ(reader.next(), nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(MemoryAndWorkers, BatchReaderWays, testing::Bool(),
+                         [](const auto& test) { return test.param ? "memory" : "workers"; });
+
+TEST(BatchReader, AugmentsTheSameWithAnyNumberOfWorkers) {
+  const Transform transform({.crop = 1, .padding = 1, .normalization = {{0}, {1}}});
+  const auto ids = backwards(100);
+  const auto read = [&](bool in_memory, int workers) {
+    const Split split = pixels(100, in_memory);
+    BatchReader reader(split, transform, {.batch_size = 16, .workers = workers});
+    reader.start(ids, 0, RandomStream(1, Purpose::Augmentation, 4));
+    std::vector<float> numbers;
+    while (const Batch* batch = reader.next()) {
+      numbers.insert(numbers.end(), batch->images.begin(), batch->images.end());
+    }
+    return numbers;
+  };
+  const auto expected = read(true, 1);
+  EXPECT_EQ(read(false, 1), expected);
+  EXPECT_EQ(read(false, 5), expected);
+}
+
+TEST(BatchReader, RefusesImagesOfManySizesWithoutACrop) {
+  class AnySize final : public ImageSource {
+   public:
+    [[nodiscard]] std::int64_t size() const noexcept override { return 1; }
+    [[nodiscard]] ImageView read(SampleId, Image& buffer) const override { return buffer.view(); }
+    [[nodiscard]] std::string name_of(SampleId) const override { return "an image"; }
+  };
+  const Split split{std::make_shared<AnySize>(), {0}, {}};
+  EXPECT_THAT(
+      message_of<InvalidArgument>([&] { BatchReader reader(split, plain(), {.batch_size = 2}); }),
+      HasSubstr("the images differ in size"));
+}
+
+}  // namespace
+}  // namespace rcap
