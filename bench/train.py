@@ -153,8 +153,8 @@ def main():
                    "memory_resnet18": large[2]}
     lines = ["| what | measured | bar |", "| --- | --- | --- |",
              f"| full training over RCAP at 90 %, small-cnn, {options.epochs} epochs | {show(speed_up, digits=1)} times | 9.0 |",
-             f"| selecting, observing, waiting for data; small-cnn | {show(small_overhead, 100, 1)} % | at most 5 % |",
-             f"| the same; resnet18-cifar | {show(large[1], 100, 1)} % | at most 2 % |",
+             f"| selecting, observing, waiting for data; small-cnn | {show(small_overhead, 100)} % | at most 5 % |",
+             f"| the same; resnet18-cifar | {show(large[1], 100)} % | at most 2 % |",
              f"| samples a second over PyTorch's, small-cnn | {show(small[0])} | 1.2 |",
              f"| samples a second over PyTorch's, resnet18-cifar | {show(large[0])} | 1.0 |",
              f"| peak memory over PyTorch's, resnet18-cifar, batch 128 | {show(large[2])} | at most 1.2 |"]

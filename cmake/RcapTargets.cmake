@@ -10,31 +10,23 @@ if(RCAP_SANITIZE)
   add_link_options(-fsanitize=${RCAP_SANITIZE})
 endif()
 
-# rcap_add_test(NAME SOURCES ... LIBS ... LABEL ...): a GoogleTest program, one ctest
-# entry for all of its tests (they take milliseconds; a process each would cost more).
+# rcap_add_test(NAME [TORCH] SOURCES ... LIBS ... LABEL ...): a GoogleTest program, one
+# ctest entry for all of its tests (they take milliseconds; a process each would cost more).
+# TORCH: it uses LibTorch and shares its precompiled header.
 function(rcap_add_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "LABEL" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} rcap_warnings GTest::gmock_main)
-  target_precompile_headers(${name} PRIVATE <gmock/gmock.h>)
-  # Tests are compiled more often than run; what they measure against is the library.
-  target_compile_options(${name} PRIVATE -O1)
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}")
-endfunction()
-
-# The same for tests that use LibTorch: they share its precompiled header.
-function(rcap_add_torch_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LIBS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  set_target_properties(${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${name} PRIVATE ${ARG_LIBS} rcap_warnings GTest::gmock_main)
-  rcap_use_torch(${name})
+  if(ARG_TORCH)
+    rcap_use_torch(${name})
+  else()
+    target_precompile_headers(${name} PRIVATE <gmock/gmock.h>)
+    # Tests are compiled more often than run; what they measure against is the library.
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}")
 endfunction()

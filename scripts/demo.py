@@ -25,7 +25,7 @@ METHODS = {  # name in the table -> options of `rcap train`
     "rcap, group": ["--method", "rcap", "--class-share", "group"],
     "balanced": ["--method", "balanced"],
 }
-OTHERS = ["rs2-replace", "random", "infobatch", "ucb", "epsilon-greedy", "ccs", "metriq", "tdds"]
+OTHERS = ["rs2-replace", "random", "infobatch", "ucb", "epsilon-greedy", "ccs", "metriq", "tdds"]  # with --more
 
 
 def train(method, seed, arguments):
@@ -76,7 +76,7 @@ def describe(arguments, summary):
     return (f"Fashion-MNIST made long-tailed (100), n = {summary['n_train']:,}; {arguments.pruning_rate:.0%} pruned; "
             f"small-cnn, {arguments.epochs} epochs; seeds {seeds}; balanced test set of 10,000; {doctor['cpu']['model']}, "
             f"{doctor['threads']} threads; rcap {doctor['version']}. Training seconds hold RCAP's pass before training and "
-            "the selection, of ccs, metriq and tdds the scoring run, not the evaluation.")
+            "the selection, not the evaluation.")
 
 
 def parse_arguments():
@@ -84,7 +84,8 @@ def parse_arguments():
     parser.add_argument("--out", type=Path, default="demo-out", help="folder of the results [demo-out]")
     parser.add_argument("--pruning-rate", type=float, default=0.9, help="fraction removed [0.9]")
     parser.add_argument("--epochs", type=int, default=60, help="of every run [60]")
-    parser.add_argument("--all-methods", action="store_true", help="the other methods too; an hour with three seeds")
+    parser.add_argument("--more", nargs="+", choices=OTHERS, default=[], metavar="METHOD",
+                        help=f"methods beside {', '.join(METHODS)}: {' '.join(OTHERS)}")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="one run of each method a seed [0]")
     return parser.parse_args()
 
@@ -94,7 +95,7 @@ def main():
     if not RCAP.is_file():
         sys.exit("demo: build/rcap is not there; run make build first")
     summaries, counts = {}, {}
-    for method in [*METHODS, *(OTHERS if arguments.all_methods else [])]:
+    for method in [*METHODS, *arguments.more]:
         runs = [train(method, seed, arguments) for seed in arguments.seeds]
         summaries[method] = [summary for summary, _ in runs]
         if method in METHODS:

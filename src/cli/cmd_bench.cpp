@@ -18,6 +18,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
+#include "cli/progress_bar.hpp"
 #include "cli/synthetic_data.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/pruners/rcap_pruner.hpp"
@@ -94,24 +95,6 @@ bool parse_arguments(std::span<const std::string> words, BenchArguments& argumen
   return true;
 }
 
-/// One line on a terminal that replaces itself.
-class Progress {
- public:
-  explicit Progress(bool quiet) : shown_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
-  ~Progress() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::string_view what) const {
-    if (shown_) fmt::print(stderr, "\r\x1b[K{}", what);
-  }
-
- private:
-  bool shown_;
-};
-
 /// The largest growth of the process over a baseline, in the phases that are measured.
 class PeakMemory {
  public:
@@ -164,13 +147,14 @@ Spread spread_of(std::vector<double> values) {
 class SelectBench {
  public:
   explicit SelectBench(const BenchArguments& arguments)
-      : arguments_(arguments), progress_(arguments.quiet) {}
+      : arguments_(arguments), progress_(!arguments.quiet) {}
 
   void run() {
     setup_seconds_ = nanoseconds_of([this] { make_data(); }) * 1e-9;
     for (std::int64_t epoch = 0; epoch <= arguments_.repeat; ++epoch) {
-      progress_.show(epoch == 0 ? "warming up"
-                                : fmt::format("epoch {} of {}", epoch, arguments_.repeat));
+      progress_.show(
+          part_of(epoch, arguments_.repeat),
+          epoch == 0 ? "warming up" : fmt::format("epoch {} of {}", epoch, arguments_.repeat));
       run_epoch(epoch);
     }
     // The first epoch warmed up.
@@ -186,7 +170,7 @@ class SelectBench {
 
  private:
   void make_data() {
-    progress_.show("making labels");
+    progress_.show(0, "making labels");
     const auto class_sizes =
         make_class_sizes(arguments_.sample_count, arguments_.class_count, arguments_.profile);
     classes_ = make_classes(class_sizes, arguments_.label_order, arguments_.common.seed);
@@ -202,7 +186,7 @@ class SelectBench {
     std::vector<SampleId> ids;
     std::vector<float> losses;
     for (std::int64_t first = 0; first < arguments_.sample_count;) {
-      progress_.show(fmt::format("making losses: {} of {}", first, arguments_.sample_count));
+      progress_.show(part_of(first, arguments_.sample_count), "making losses");
       const auto left = static_cast<std::size_t>(arguments_.sample_count - first);
       ids.resize(std::min(ChunkSamples, left));
       std::iota(ids.begin(), ids.end(), first);
@@ -285,7 +269,7 @@ class SelectBench {
   }
 
   const BenchArguments& arguments_;
-  Progress progress_;
+  ProgressBar progress_;
   PeakMemory peak_;
   std::shared_ptr<const ClassIndex> classes_;
   std::unique_ptr<RcapPruner> pruner_;

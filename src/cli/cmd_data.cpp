@@ -13,7 +13,7 @@
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
 #include "cli/nearest_name.hpp"
-#include "cli/progress.hpp"
+#include "cli/progress_bar.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/data/catalogue.hpp"
 #include "rcap/data/image_folder.hpp"
@@ -111,21 +111,21 @@ FileState worst_state(const Report& report) {
   return count_in_state(report, FileState::Doubtful) > 0 ? FileState::Doubtful : FileState::Good;
 }
 
-Report verify_entry(const CatalogueEntry& entry, const fs::path& folder, Progress& progress) {
+Report verify_entry(const CatalogueEntry& entry, const fs::path& folder, ProgressBar& progress) {
   Report report;
   report.name = entry.name;
   report.folder = folder;
   report.entry = &entry;
   report.files =
       verify(entry, folder, [&](const std::string& name, std::uint64_t done, std::uint64_t total) {
-        progress.show_part(fmt::format("{}, {}", entry.name, name), done, total);
+        progress.show(part_of(done, total), fmt::format("{}, {}", entry.name, name));
       });
   report.state = worst_state(report);
   return report;
 }
 
 /// Opens the folder as training would, then decodes every image.
-Report verify_images(const fs::path& folder, Progress& progress) {
+Report verify_images(const fs::path& folder, ProgressBar& progress) {
   ImageFolderOptions options;
   options.refuse_empty = false;
   const Dataset dataset = open_image_folder(folder, options);
@@ -137,8 +137,7 @@ Report verify_images(const fs::path& folder, Progress& progress) {
   for (const Split* split : {&dataset.train, &dataset.test}) {
     const std::vector<BadImage> bad =
         find_bad_images(*split->images, available_threads(), [&](std::int64_t done) {
-          progress.show_part("decoding images", static_cast<std::uint64_t>(done_before + done),
-                             static_cast<std::uint64_t>(report.image_count));
+          progress.show(part_of(done_before + done, report.image_count), "decoding images");
         });
     for (const BadImage& image : bad) report.bad_images.push_back(image.reason);
     done_before += split->size();
@@ -155,7 +154,7 @@ std::vector<std::string> dataset_names() {
 }
 
 /// The one data set that was named.
-Report verify_named(const VerifyArguments& arguments, Progress& progress) {
+Report verify_named(const VerifyArguments& arguments, ProgressBar& progress) {
   const std::vector<std::string> names = dataset_names();
   if (std::find(names.begin(), names.end(), arguments.name) == names.end()) {
     throw InvalidArgument(fmt::format("data verify: there is no data set \"{}\"{}; there are {}",
@@ -179,7 +178,7 @@ Report verify_named(const VerifyArguments& arguments, Progress& progress) {
 }
 
 std::vector<Report> verify_all(const VerifyArguments& arguments) {
-  Progress progress(arguments.quiet);
+  ProgressBar progress(!arguments.quiet);
   if (!arguments.name.empty()) return {verify_named(arguments, progress)};
   std::vector<Report> reports;
   for (const CatalogueEntry& entry : catalogue()) {

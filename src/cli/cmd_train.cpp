@@ -1,8 +1,10 @@
 #include "cli/cmd_train.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <optional>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "cli/machine.hpp"
 #include "cli/method_options.hpp"
 #include "cli/progress_bar.hpp"
+#include "cli/run_main.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/data/open_dataset.hpp"
 #include "rcap/train/presets.hpp"
@@ -197,6 +200,18 @@ TrainOptions resolve(const TrainArguments& arguments) {
   return options;
 }
 
+std::atomic<bool> stop_was_asked_for = false;
+
+/// The first Ctrl-C, or a polite kill, lets the batch end and saves a checkpoint; the
+/// second one ends the program at once.
+void stop_politely() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_was_asked_for = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
 /// Percent with one decimal; a dash for a group without samples.
 std::string percent(double part) {
   return std::isnan(part) ? "-" : fmt::format("{:.1f}", 100 * part);
@@ -236,7 +251,8 @@ class TrainReporter final : public TrainListener {
   }
 
   void on_epoch(const EpochRecord& record, std::int64_t epochs) override {
-    if (quiet_) return;
+    // Where a bar tells the rest, only evaluations are worth a line that stays.
+    if (quiet_ || (bar_.is_shown() && !record.evaluation)) return;
     std::string line = fmt::format("epoch {:>3}/{}  loss {:.4f}  {} samples", record.epoch + 1,
                                    epochs, record.train_loss, record.selected);
     if (record.evaluation) {
@@ -246,6 +262,8 @@ class TrainReporter final : public TrainListener {
     }
     print(line + fmt::format("  {:.1f} s", record.seconds.total()));
   }
+
+  [[nodiscard]] bool wants_to_stop() const override { return stop_was_asked_for; }
 
   void finish() { bar_.clear(); }
 
@@ -369,12 +387,17 @@ void run_train(std::span<const std::string> words) {
     return;
   }
   TrainReporter reporter(arguments->quiet);
-  const Summary summary = train(options, {arguments->out, arguments->resume}, reporter);
+  stop_politely();
+  const auto summary = train(options, {arguments->out, arguments->resume}, reporter);
   reporter.finish();
+  if (!summary) {
+    throw Stopped(fmt::format("stopped, nothing is lost; go on with: rcap train --out {} --resume",
+                              arguments->out.string()));
+  }
   if (arguments->json) {
-    fmt::print("{}\n", nlohmann::ordered_json(summary).dump());
+    fmt::print("{}\n", nlohmann::ordered_json(*summary).dump());
   } else {
-    print_summary(summary, arguments->out);
+    print_summary(*summary, arguments->out);
   }
 }
 

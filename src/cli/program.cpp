@@ -1,6 +1,8 @@
 #include "cli/program.hpp"
 
 #include <array>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,6 +32,18 @@ constexpr std::array Commands{
     Command{"data", "list the data sets, verify their files", run_data},
 };
 
+/// What commands with a program of their own do; shown where the program is there.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 1> ExternalSummaries{{
+    {"train", "train a network on a part of the data each epoch"},
+}};
+
+std::string summary_of_external(const std::string& name) {
+  for (const auto& [command, summary] : ExternalSummaries) {
+    if (command == name) return std::string(summary);
+  }
+  return fmt::format("see rcap {} --help", name);
+}
+
 const Command* find_command(const std::string& name) {
   for (const Command& command : Commands) {
     if (command.name == name) return &command;
@@ -52,11 +66,13 @@ void print_help() {
       "Commands:\n");
   for (const Command& command : Commands) fmt::print("  {:<8} {}\n", command.name, command.summary);
   for (const std::string& name : external_commands()) {
-    fmt::print("  {:<8} see rcap {} --help\n", name, name);
+    fmt::print("  {:<8} {}\n", name, summary_of_external(name));
   }
   fmt::print(
       "\nrcap COMMAND --help tells the options of a command, rcap --version the version.\n\n"
-      "Example: keep a tenth of the samples, the classes split by their losses\n"
+      "Examples: train on a tenth of long-tailed Fashion-MNIST; select a tenth for another "
+      "program\n"
+      "  rcap train --method rcap --pruning-rate 0.9 --out runs/rcap\n"
       "  rcap select --labels labels.npy --losses losses.npy --pruning-rate 0.9 --out ids.npy\n");
 }
 

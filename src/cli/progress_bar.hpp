@@ -21,6 +21,9 @@ class ProgressBar {
   /// Whether `show` would draw now, so that a text need not be made in vain.
   [[nodiscard]] bool is_due() const;
 
+  /// Whether there is a terminal to draw on.
+  [[nodiscard]] bool is_shown() const noexcept { return shown_; }
+
   /// Takes the line away, before something else is printed.
   void clear();
 
@@ -31,6 +34,12 @@ class ProgressBar {
   bool drawn_ = false;
   Clock::time_point last_ = Clock::time_point::min();
 };
+
+/// done / total; all of nothing is 1.
+template <class Count>
+[[nodiscard]] double part_of(Count done, Count total) {
+  return total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total);
+}
 
 /// "0:07", "12:31", "3:05:00".
 [[nodiscard]] std::string as_time(double seconds);

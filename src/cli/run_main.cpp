@@ -15,7 +15,7 @@
 namespace rcap::cli {
 namespace {
 
-enum ExitCode : int { Success = 0, OurMistake = 1, UserMistake = 2 };
+enum ExitCode : int { Success = 0, OurMistake = 1, UserMistake = 2, StoppedByUser = 130 };
 
 /// Prints one line, whatever bytes the message took over from names and values.
 int fail(ExitCode code, std::string message) {
@@ -33,6 +33,8 @@ int run_main(int argc, char** argv, void (*program)(std::span<const std::string>
     program(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     if (std::fflush(stdout) != 0) return fail(UserMistake, "cannot write to standard output");
     return Success;
+  } catch (const Stopped& stopped) {
+    return fail(StoppedByUser, stopped.what());
   } catch (const InternalError& error) {
     return fail(OurMistake,
                 fmt::format("{}; this is a fault of rcap, please report it", error.what()));

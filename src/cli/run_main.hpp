@@ -1,12 +1,20 @@
 #pragma once
 
 #include <span>
+#include <stdexcept>
 #include <string>
 
 namespace rcap::cli {
 
+/// The user stopped the program with Ctrl-C, and it has put things in order.
+class Stopped : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// The body of every `main`: runs the program on its words and turns exceptions into one
-/// line on standard error and an exit code: 0, 2 for the user's mistakes, 1 for ours.
+/// line on standard error and an exit code: 0, 2 for the user's mistakes, 1 for ours, 130 when
+/// stopped.
 [[nodiscard]] int run_main(int argc, char** argv, void (*program)(std::span<const std::string>));
 
 }  // namespace rcap::cli

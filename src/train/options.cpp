@@ -106,18 +106,6 @@ void require(bool holds, std::string_view option, auto value, std::string_view r
 
 }  // namespace
 
-std::string_view name_of(ClassShare share) {
-  switch (share) {
-    case ClassShare::Paper:
-      return "paper";
-    case ClassShare::Mass:
-      return "mass";
-    case ClassShare::Group:
-      return "group";
-  }
-  throw InternalError("unknown class share");
-}
-
 std::vector<NamedOption> list_options(const TrainOptions& options) {
   OptionList list;
   list.text("dataset", options.dataset);

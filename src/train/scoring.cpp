@@ -35,8 +35,10 @@ std::vector<float> score_margins(const TrainOptions& options, const Dataset& dat
   Session session(options, dataset, dataset.train, keep_all(options, classes), "scoring", listener);
   MarginScorer scorer(classes);
   while (!session.done()) {
-    session.train_epoch(
-        [&](const Batch& batch) { scorer.add(batch.ids, session.engine().logits()); });
+    (void)session.train_epoch([&](const Batch& batch) {
+      scorer.add(batch.ids, session.engine().logits());
+      return true;
+    });
   }
   return scorer.scores();
 }
@@ -49,8 +51,10 @@ std::vector<float> score_divergences(const TrainOptions& options, const Dataset&
   listening.window = std::min(listening.window, listening.epochs);
   DivergenceScorer scorer(classes, listening);
   while (!scorer.done()) {
-    session.train_epoch(
-        [&](const Batch& batch) { scorer.add(batch.ids, session.engine().probabilities()); });
+    (void)session.train_epoch([&](const Batch& batch) {
+      scorer.add(batch.ids, session.engine().probabilities());
+      return true;
+    });
     scorer.end_epoch();
   }
   return scorer.scores();
@@ -74,7 +78,7 @@ std::vector<double> score_recalls(const TrainOptions& options, const Dataset& da
   Session session(options, dataset, train, keep_all(options, train_classes), "scoring", listener);
   RecallScorer scorer(classes->class_count());
   while (!session.done()) {
-    session.train_epoch([](const Batch&) {});
+    (void)session.train_epoch([](const Batch&) { return true; });
     scorer.add(validation.labels, session.predict(validation));
     scorer.end_epoch();
   }

@@ -89,7 +89,7 @@ void Session::initial_pass() {
   }
 }
 
-EpochRecord Session::train_epoch(const AfterBatch& after_batch) {
+std::optional<EpochRecord> Session::train_epoch(const AfterBatch& after_batch) {
   EpochRecord record;
   record.epoch = state_.epoch;
   {
@@ -118,7 +118,7 @@ EpochRecord Session::train_epoch(const AfterBatch& after_batch) {
     ++state_.step;
     state_.samples_seen += static_cast<std::int64_t>(batch->ids.size());
     report(phase_, first + static_cast<std::int64_t>(batch->ids.size()), record.selected);
-    after_batch(*batch);
+    if (!after_batch(*batch)) return std::nullopt;
   }
   record.lr = learning_rate_;
   record.train_loss = state_.loss_sum / static_cast<double>(record.selected);

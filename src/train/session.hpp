@@ -19,8 +19,8 @@ namespace rcap {
 /// scoring runs alike.
 class Session {
  public:
-  /// Called after each batch, while the engine still holds its outputs.
-  using AfterBatch = std::function<void(const Batch&)>;
+  /// Called after each batch, while the engine still holds its outputs. False stops.
+  using AfterBatch = std::function<bool(const Batch&)>;
 
   /// @param phase  what a progress bar calls it
   Session(const TrainOptions& options, const Dataset& dataset, const Split& train,
@@ -31,8 +31,9 @@ class Session {
 
   /// Trains the epoch at which the state stands, from its next batch on, and moves the state
   /// to the next epoch. The times of the epoch are in the state, not in the record.
+  /// @return nothing if it was stopped; the state then stands in the middle of the epoch
   /// @throws InvalidArgument  a loss that is not finite: names epoch, batch and samples
-  EpochRecord train_epoch(const AfterBatch& after_batch);
+  std::optional<EpochRecord> train_epoch(const AfterBatch& after_batch);
 
   /// Whether batches of the current epoch are left.
   [[nodiscard]] bool in_mid_epoch() const noexcept { return state_.batch < batches_; }

@@ -79,7 +79,7 @@ class Run {
     classes_ = std::make_shared<const ClassIndex>(dataset_.train.labels, dataset_.class_count());
   }
 
-  Summary execute() {
+  std::optional<Summary> execute() {
     listener_.on_start(dataset_, options_);
     const bool goes_on = folder_.has_run();
     if (!goes_on) folder_.begin(named_options_);
@@ -104,8 +104,10 @@ class Run {
       if (session->pruner().needs_initial_losses()) session->initial_pass();
       save(*session);
     }
-    while (!session->done()) train_epoch(*session);
+    bool goes_to_the_end = true;
+    while (goes_to_the_end && !session->done()) goes_to_the_end = train_epoch(*session);
     save(*session);
+    if (!goes_to_the_end) return std::nullopt;
     const Summary summary = summarise(*session);
     folder_.write_summary(summary);
     return summary;
@@ -131,10 +133,15 @@ class Run {
     return scores.seconds;
   }
 
-  void train_epoch(Session& session) {
-    EpochRecord record = session.train_epoch([&](const Batch&) {
-      if (session.in_mid_epoch() && checkpoint_is_due()) save(session);
+  /// @return false if the listener stopped the run
+  bool train_epoch(Session& session) {
+    std::optional<EpochRecord> trained = session.train_epoch([&](const Batch&) {
+      if (!session.in_mid_epoch()) return true;
+      if (checkpoint_is_due()) save(session);
+      return !listener_.wants_to_stop();
     });
+    if (!trained) return false;
+    EpochRecord& record = *trained;
     RunState& state = session.state();
     const bool due = (record.epoch + 1) % options_.evaluate_every == 0;
     if (due || session.done()) {
@@ -147,6 +154,7 @@ class Run {
     folder_.add(record);
     listener_.on_epoch(record, options_.epochs);
     if (checkpoint_is_due()) save(session);
+    return session.done() || !listener_.wants_to_stop();
   }
 
   [[nodiscard]] bool checkpoint_is_due() const {
@@ -205,7 +213,8 @@ class Run {
 
 }  // namespace
 
-Summary train(const TrainOptions& options, const RunOptions& run, TrainListener& listener) {
+std::optional<Summary> train(const TrainOptions& options, const RunOptions& run,
+                             TrainListener& listener) {
   check_options(options);
   return Run(options, run, listener).execute();
 }

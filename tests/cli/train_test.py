@@ -268,6 +268,19 @@ class Resuming(TrainTest):
                              [without_times(record) for record in self.epochs("whole")])
             self.assertEqual(self.final_tensors(out), self.final_tensors("whole"))
 
+    def test_ctrl_c_saves_and_tells_how_to_go_on(self):
+        whole = self.run_rcap("--out", "whole", *self.RUN)
+        process = subprocess.Popen(self.command("--out", "run", *self.RUN[:-4], "--quiet", "--json"), cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while len(list((self.folder / "run").glob("epochs.jsonl"))) == 0 or not self.epochs("run"):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("rcap train --out run --resume", errors)
+        self.assertEqual(without_times(self.train("run", "--resume")), without_times(json.loads(whole.stdout)))
+        self.assertEqual(self.final_tensors("run"), self.final_tensors("whole"))
+
     def test_resuming_a_finished_run_tells_its_result_again(self):
         first = self.train_synthetic("run", "--epochs", 2)
         again = self.train("run", "--resume")

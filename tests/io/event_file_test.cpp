@@ -1,15 +1,14 @@
 #include "rcap/io/event_file.hpp"
 
-#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <limits>
-#include <sys/resource.h>
 
 #include <gmock/gmock.h>
 
 #include "core/expect_throw.hpp"
+#include "file_size_limit.hpp"
 #include "io/crc32c.hpp"
 #include "rcap/core/error.hpp"
 #include "temporary_folder.hpp"
@@ -59,26 +58,6 @@ std::vector<std::string> records_of(const std::filesystem::path& path) {
   }
   return records;
 }
-
-/// Ends every file of this process after some bytes, as a full disk would.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit{bytes, old_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, old_handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit old_{};
-  void (*old_handler_)(int);
-};
 
 // Bytes worked out by hand from the definition of Event. The time is 0x6553f100 and a half, as
 // double 41d954fc40200000. 09 is field 1 as fixed64 (the time), 10 field 2 as varint (the

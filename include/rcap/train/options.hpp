@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,8 +63,6 @@ struct TrainOptions {
 
 /// The name of an option on the command line and its value as TOML writes it.
 using NamedOption = std::pair<std::string, std::string>;
-
-[[nodiscard]] std::string_view name_of(ClassShare share);
 
 /// Every option that shapes the result of a run, in a fixed order: what `options.toml` and
 /// --dry-run show, and what must agree when a run is resumed.

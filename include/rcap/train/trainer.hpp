@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "rcap/data/dataset.hpp"
@@ -21,7 +22,7 @@ struct Progress {
   double done = 0;                 ///< part of the phase, 0 .. 1
 };
 
-/// Hears what happens in a run. Nothing it does changes the result.
+/// Hears what happens in a run, and may stop it. Nothing else it does changes the result.
 class TrainListener {
  public:
   virtual ~TrainListener() = default;
@@ -29,6 +30,8 @@ class TrainListener {
   virtual void on_resume(std::int64_t /*epoch*/, std::int64_t /*batch*/) {}
   virtual void on_progress(const Progress&) {}
   virtual void on_epoch(const EpochRecord&, std::int64_t /*epochs*/) {}
+  /// Asked after every batch: whether to save a checkpoint and stop.
+  [[nodiscard]] virtual bool wants_to_stop() const { return false; }
 };
 
 struct RunOptions {
@@ -38,11 +41,12 @@ struct RunOptions {
 
 /// Trains a network as the options say and leaves everything in the run's folder.
 ///
-/// @return what `summary.json` holds
+/// @return what `summary.json` holds; nothing if the listener stopped the run
 /// @throws InvalidArgument  options out of range, a folder that has a run already, a loss
 ///                          that is not finite (names epoch, batch and samples)
 /// @throws BadFile          data or checkpoints cannot be read, results cannot be written
 /// @throws StateMismatch    a run to be resumed was begun with other options
-Summary train(const TrainOptions& options, const RunOptions& run, TrainListener& listener);
+std::optional<Summary> train(const TrainOptions& options, const RunOptions& run,
+                             TrainListener& listener);
 
 }  // namespace rcap

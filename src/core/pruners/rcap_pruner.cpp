@@ -23,6 +23,16 @@ void check(const RcapOptions& options) {
   }
 }
 
+std::string_view name_of(InitialLoss initial_loss) {
+  return initial_loss == InitialLoss::Forward ? "forward" : "log_c";
+}
+
+std::string_view name_of(LossClip clip) {
+  return clip == LossClip::ClassMax ? "class_max" : "log_c";
+}
+
+}  // namespace
+
 std::string_view name_of(ClassShare share) {
   switch (share) {
     case ClassShare::Paper:
@@ -34,16 +44,6 @@ std::string_view name_of(ClassShare share) {
   }
   throw InternalError("class_share has no name");
 }
-
-std::string_view name_of(InitialLoss initial_loss) {
-  return initial_loss == InitialLoss::Forward ? "forward" : "log_c";
-}
-
-std::string_view name_of(LossClip clip) {
-  return clip == LossClip::ClassMax ? "class_max" : "log_c";
-}
-
-}  // namespace
 
 RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
                        const RcapOptions& options)

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "rcap/core/loss_memory.hpp"
@@ -18,6 +19,9 @@ enum class ClassShare {
   Mass,   ///< sqrt(p_j * softmax mass of S_j): the rule of the authors' code
   Group,  ///< sqrt(sum of phi over S_j): the formula with every class weighing the same
 };
+
+/// The word for it in options and files: "paper", "mass" or "group".
+[[nodiscard]] std::string_view name_of(ClassShare share);
 
 /// Where the remembered losses come from before anything is trained.
 enum class InitialLoss {
