@@ -39,7 +39,9 @@ namespace rcap {
 /// on how the bins are laid out or how coarse keys round, which are matters of speed.
 ///
 /// If few win, the bins begin near where the winners do and most samples lie in the lowest.
-/// Then both passes go through the others only, unless a group's winners end that low.
+/// Then both passes go through the others only, unless a group's winners end that low. If
+/// so many samples were in such groups that ranking them exactly would take longer, the
+/// first pass is made again with bins that begin lower.
 
 /// The exact rank of a sample in its group. Keys can be equal; bits never are.
 struct RankedSample {
@@ -104,6 +106,10 @@ class UniformRanker {
   /// How many bins next to the deciding one are not decided: none, these bins are exact.
   static constexpr int Neighbours = 0;
   [[nodiscard]] static bool most_are_lowest() { return false; }
+  /// Its bins cover everything: there is nothing to aim.
+  static bool aim_lower(std::span<const std::uint8_t>, std::span<const std::int64_t>) {
+    return false;
+  }
   [[nodiscard]] int bin_count() const { return 1 << bin_bits_; }
 
   /// Finds the bin of `count` samples from `first` on.
@@ -137,7 +143,7 @@ inline int bin_bits_for(std::int64_t sample_count, std::size_t group_count) {
 template <class Groups, class Ranker>
 class Draw {
  public:
-  Draw(const Groups& groups, const Ranker& ranker, std::int64_t sample_count,
+  Draw(const Groups& groups, Ranker& ranker, std::int64_t sample_count,
        std::span<const std::int64_t> counts, const Workers& workers, DrawScratch& scratch)
       : groups_(groups),
         ranker_(ranker),
@@ -148,8 +154,10 @@ class Draw {
 
   SampleSet run() {
     scratch_.last_keys.resize(group_count(), std::numeric_limits<double>::quiet_NaN());
-    count_bins();
-    find_open_bins();
+    do {
+      count_bins();
+      find_open_bins();
+    } while (ranker_.aim_lower(lowest_open_, counts_));
     SampleSet winners(chunks_.count);
     const auto undecided = take_higher_bins(winners);
     settle(undecided, winners);
@@ -342,7 +350,7 @@ class Draw {
   }
 
   const Groups& groups_;
-  const Ranker& ranker_;
+  Ranker& ranker_;
   std::span<const std::int64_t> counts_;
   const Workers& workers_;
   DrawScratch& scratch_;
@@ -353,7 +361,7 @@ class Draw {
 
 /// The best `counts[g]` samples of each group g, at most as many as the group has.
 template <class Groups, class Ranker>
-SampleSet draw_best(const Groups& groups, const Ranker& ranker, std::int64_t sample_count,
+SampleSet draw_best(const Groups& groups, Ranker& ranker, std::int64_t sample_count,
                     std::span<const std::int64_t> counts, const Workers& workers,
                     DrawScratch& scratch) {
   return Draw(groups, ranker, sample_count, counts, workers, scratch).run();
@@ -363,7 +371,7 @@ SampleSet draw_best(const Groups& groups, const Ranker& ranker, std::int64_t sam
 template <class Groups>
 SampleSet draw_equally(const Groups& groups, const RandomStream& stream, std::int64_t sample_count,
                        std::span<const std::int64_t> counts, const Workers& workers) {
-  const UniformRanker ranker(stream, bin_bits_for(sample_count, counts.size()));
+  UniformRanker ranker(stream, bin_bits_for(sample_count, counts.size()));
   DrawScratch scratch;
   return draw_best(groups, ranker, sample_count, counts, workers, scratch);
 }

@@ -51,7 +51,8 @@ class RaceRanker {
     if (first_draw) sample_keys(sampled);
     const std::int64_t winners = std::reduce(counts.begin(), counts.end());
     most_are_lowest_ = winners * FewWinners < classes_.sample_count();
-    const double margin = most_are_lowest_ ? TightMargin : WideMargin;
+    // A small sample tells less than the last draw.
+    const double margin = most_are_lowest_ && !first_draw ? TightMargin : WideMargin;
     for (std::size_t j = 0; j < counts.size(); ++j) {
       const auto count = static_cast<double>(counts[j]);
       const double guess =
@@ -62,6 +63,26 @@ class RaceRanker {
       if (std::abs(start) < LargestStart) starts_[j] = start;
       if (counts[j] == sizes()[j] || counts[j] == 0) starts_[j] = HighestBin;
     }
+  }
+
+  /// Moves the bins of classes whose winners ended in the lowest ones, if it pays to look
+  /// at all samples again.
+  /// @return whether it did
+  bool aim_lower(std::span<const std::uint8_t> lowest_open, std::span<const std::int64_t> counts) {
+    std::int64_t samples = 0;
+    std::vector<std::size_t> low;
+    for (std::size_t j = 0; j < counts.size(); ++j) {
+      if (lowest_open[j] != 0 || counts[j] == 0 || !std::isfinite(starts_[j])) continue;
+      low.push_back(j);
+      samples += sizes()[j];
+    }
+    if (aimed_lower_ == MostAims || samples * FewUndecided < classes_.sample_count()) return false;
+    ++aimed_lower_;
+    for (const std::size_t j : low) {
+      const auto lower = starts_[j] + static_cast<float>(bin_count_ - 2 * Neighbours);
+      starts_[j] = std::abs(lower) < LargestStart ? lower : LowestBin;
+    }
+    return true;
   }
 
   /// How many bins next to the deciding one are not decided: bins come from coarse keys.
@@ -111,6 +132,10 @@ class RaceRanker {
   /// If less than one in so many wins, the bins begin so high that most samples are in the
   /// lowest.
   static constexpr std::int64_t FewWinners = 5;
+  /// Ranking one sample exactly costs as much as the first pass for several: fewer than one
+  /// in so many are not worth another pass. Nor are keys that fall without end.
+  static constexpr std::int64_t FewUndecided = 8;
+  static constexpr int MostAims = 4;
   static constexpr std::int64_t SampledPerClass = 64;
   /// Classes with fewer sampled keys, or with keys so large that single precision cannot
   /// tell the bins apart, have all samples in one bin and so are ranked exactly.
@@ -169,6 +194,7 @@ class RaceRanker {
   double bins_per_nat_;
   KeyScale scale_;
   bool most_are_lowest_ = false;
+  int aimed_lower_ = 0;        ///< how often
   std::vector<float> starts_;  ///< place of a sample = coarse key + start of its class
 };
 
