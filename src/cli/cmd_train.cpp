@@ -123,7 +123,8 @@ void add_run_options(CommandLine& line, TrainArguments& arguments) {
               {{"fp32", Precision::Fp32}, {"bf16", Precision::Bf16}}, "of the arithmetic [fp32]");
   add_on_off(line, "--channels-last", arguments.channels_last,
              "memory format that is faster on most machines [on]");
-  line.threads(arguments.threads);
+  line.threads(arguments.threads,
+               "threads; sums round differently with another number, so results differ slightly");
   line.number("--data-workers", arguments.data_workers, "N", "threads that decode [--threads]");
   line.config();
   line.flag("--json", arguments.json, "print the summary as JSON");

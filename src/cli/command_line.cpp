@@ -74,15 +74,14 @@ void CommandLine::flag(const std::string& name, bool& value, const std::string& 
   app_->add_flag(name, value, meaning)->group(group_);
 }
 
-void CommandLine::threads(int& value) {
-  add("--threads", "N", "threads; they change the time, never the result", std::to_string(value),
-      [&value](const std::string& word) {
-        value = parse_number<int>("--threads", word);
-        if (value < 1 || value > MostThreads) {
-          throw InvalidArgument(
-              fmt::format("--threads {} is out of range; it lies in 1 .. {}", value, MostThreads));
-        }
-      });
+void CommandLine::threads(int& value, const std::string& meaning) {
+  add("--threads", "N", meaning, std::to_string(value), [&value](const std::string& word) {
+    value = parse_number<int>("--threads", word);
+    if (value < 1 || value > MostThreads) {
+      throw InvalidArgument(
+          fmt::format("--threads {} is out of range; it lies in 1 .. {}", value, MostThreads));
+    }
+  });
 }
 
 void CommandLine::config() {

@@ -124,7 +124,8 @@ class CommandLine {
   void flag(const std::string& name, bool& value, const std::string& meaning);
 
   /// --threads, from 1 to `MostThreads`.
-  void threads(int& value);
+  void threads(int& value,
+               const std::string& meaning = "threads; they change the time, never the result");
 
   /// --config FILE: a TOML file of options; words of the command line come first.
   void config();
