@@ -1,12 +1,8 @@
-#include "rcap/io/safetensors.hpp"
-
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <limits>
 #include <optional>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,53 +14,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "io/utf8.hpp"
+#include "io/safetensors_format.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/core/staged_file.hpp"
+#include "rcap/io/safetensors.hpp"
 
 namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-static_assert(std::endian::native == std::endian::little,
-              "tensors are handed over as they lie in the file");
-
-constexpr std::size_t LengthBytes = 8;
-constexpr std::uint64_t LargestHeader = 100'000'000;
-constexpr std::size_t DataAlignment = 8;
-constexpr std::string_view MetadataKey = "__metadata__";
-constexpr std::uint64_t LargestDimension = std::numeric_limits<std::int64_t>::max();
-
-// ---- shared by both ways
-
-struct TypeRow {
-  TensorType type;
-  std::string_view name;
-  std::size_t bytes;
-};
-
-constexpr std::array<TypeRow, 10> Types = {{{TensorType::F64, "F64", 8},
-                                            {TensorType::F32, "F32", 4},
-                                            {TensorType::F16, "F16", 2},
-                                            {TensorType::BF16, "BF16", 2},
-                                            {TensorType::I64, "I64", 8},
-                                            {TensorType::I32, "I32", 4},
-                                            {TensorType::I16, "I16", 2},
-                                            {TensorType::I8, "I8", 1},
-                                            {TensorType::U8, "U8", 1},
-                                            {TensorType::Bool, "BOOL", 1}}};
-
-constexpr bool types_stand_at_their_value() {
-  for (std::size_t i = 0; i < Types.size(); ++i) {
-    if (static_cast<std::size_t>(Types[i].type) != i) return false;
-  }
-  return true;
-}
-static_assert(types_stand_at_their_value());
-
-const TypeRow& row_of(TensorType type) noexcept { return Types[static_cast<std::size_t>(type)]; }
+using namespace safetensors;
 
 std::string type_names() {
   std::string names;
@@ -72,49 +31,6 @@ std::string type_names() {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
   return names;
 }
-
-/// A name from a file, fit for a message: quoted, not longer than a line, nothing that a
-/// terminal obeys.
-std::string in_quotes(std::string_view name) {
-  constexpr std::size_t Longest = 80;
-  std::string text(name.substr(0, Longest));
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
-  return fmt::format("\"{}{}\"", text, name.size() > Longest ? "..." : "");
-}
-
-/// The bytes of a tensor, or nothing if they cannot be counted. An empty dimension excuses
-/// no other: strides are computed from them all the same.
-std::optional<std::uint64_t> byte_count(std::span<const std::int64_t> shape, TensorType type) {
-  std::uint64_t bytes = bytes_of(type);
-  bool empty = false;
-  for (const std::int64_t length : shape) {
-    if (length < 0) return std::nullopt;
-    empty = empty || length == 0;
-    const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(length, 1));
-    if (bytes > LargestDimension / factor) return std::nullopt;
-    bytes *= factor;
-  }
-  return empty ? 0 : bytes;
-}
-
-/// Where a byte is that is no truth value; the size if there is none.
-std::size_t first_bad_truth_value(const TensorView& tensor) {
-  if (tensor.type != TensorType::Bool) return tensor.data.size();
-  const auto bad = std::find_if(tensor.data.begin(), tensor.data.end(),
-                                [](std::byte byte) { return byte > std::byte{1}; });
-  return static_cast<std::size_t>(bad - tensor.data.begin());
-}
-
-/// The first name that stands twice, or nothing.
-std::optional<std::string_view> first_repeated(std::vector<std::string_view> names) {
-  std::sort(names.begin(), names.end());
-  const auto repeated = std::adjacent_find(names.begin(), names.end());
-  return repeated == names.end() ? std::nullopt : std::optional(*repeated);
-}
-
-// ---- reading
 
 [[noreturn]] void refuse(const fs::path& path, std::string_view what) {
   throw BadFile(fmt::format("SafetensorsFile \"{}\": {}", path.string(), what));
@@ -404,8 +320,6 @@ void check_layout(const fs::path& path, std::vector<Entry>& entries, std::uint64
 
 }  // namespace
 
-std::size_t bytes_of(TensorType type) noexcept { return row_of(type).bytes; }
-
 /// The file's bytes in memory, for as long as the object lives.
 class SafetensorsFile::Mapping {
  public:
@@ -477,120 +391,6 @@ const TensorView* SafetensorsFile::find(std::string_view name) const noexcept {
   const auto found = std::find_if(tensors_.begin(), tensors_.end(),
                                   [&](const TensorView& tensor) { return tensor.name == name; });
   return found == tensors_.end() ? nullptr : &*found;
-}
-
-// ---- writing
-
-namespace {
-
-[[noreturn]] void refuse_argument(std::string_view what) {
-  throw InvalidArgument(fmt::format("write_safetensors: {}", what));
-}
-
-void check_tensor(const TensorView& tensor) {
-  if (tensor.name == MetadataKey) {
-    refuse_argument("a tensor is named __metadata__; the format keeps that name for itself");
-  }
-  const auto bytes = byte_count(tensor.shape, tensor.type);
-  if (!bytes) {
-    refuse_argument(
-        fmt::format("tensor {} has the shape [{}]; lengths are >= 0 and their product "
-                    "must be countable",
-                    in_quotes(tensor.name), fmt::join(tensor.shape, ", ")));
-  }
-  if (*bytes != tensor.data.size()) {
-    refuse_argument(fmt::format("tensor {} brings {} bytes, but {} of shape [{}] are {}",
-                                in_quotes(tensor.name), tensor.data.size(),
-                                row_of(tensor.type).name, fmt::join(tensor.shape, ", "), *bytes));
-  }
-  if (const auto bad = first_bad_truth_value(tensor); bad < tensor.data.size()) {
-    refuse_argument(
-        fmt::format("tensor {} is BOOL, but its byte {} is {}; truth values are 0 and "
-                    "1",
-                    in_quotes(tensor.name), bad, std::to_integer<int>(tensor.data[bad])));
-  }
-}
-
-void check_tensors(std::span<const TensorView> tensors) {
-  std::vector<std::string_view> names;
-  names.reserve(tensors.size());
-  for (const TensorView& tensor : tensors) {
-    check_tensor(tensor);
-    names.push_back(tensor.name);
-  }
-  if (const auto repeated = first_repeated(std::move(names))) {
-    refuse_argument(fmt::format("tensor {} stands twice; names must differ", in_quotes(*repeated)));
-  }
-}
-
-/// Widest elements first: without holes, that alone keeps every element at a multiple of its
-/// own size.
-std::vector<const TensorView*> order_of_data(std::span<const TensorView> tensors) {
-  std::vector<const TensorView*> order;
-  order.reserve(tensors.size());
-  for (const TensorView& tensor : tensors) order.push_back(&tensor);
-  std::stable_sort(order.begin(), order.end(), [](const TensorView* a, const TensorView* b) {
-    return bytes_of(a->type) > bytes_of(b->type);
-  });
-  return order;
-}
-
-std::string json_string(std::string_view text) {
-  if (!io::is_utf8(text)) {
-    refuse_argument(fmt::format("{} is not UTF-8; names and metadata must be", in_quotes(text)));
-  }
-  return json(text).dump();
-}
-
-std::string json_entry(const TensorView& tensor, std::uint64_t begin) {
-  return fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                     json_string(tensor.name), row_of(tensor.type).name,
-                     fmt::join(tensor.shape, ","), begin, begin + tensor.data.size());
-}
-
-std::string json_metadata(const std::map<std::string, std::string>& metadata) {
-  std::vector<std::string> pairs;
-  for (const auto& [key, text] : metadata) {
-    pairs.push_back(fmt::format("{}:{}", json_string(key), json_string(text)));
-  }
-  return fmt::format("\"{}\":{{{}}}", MetadataKey, fmt::join(pairs, ","));
-}
-
-std::string make_header(std::span<const TensorView* const> order,
-                        const std::map<std::string, std::string>& metadata) {
-  std::vector<std::string> parts;
-  if (!metadata.empty()) parts.push_back(json_metadata(metadata));
-  std::uint64_t begin = 0;
-  for (const TensorView* tensor : order) {
-    parts.push_back(json_entry(*tensor, begin));
-    begin += tensor->data.size();
-  }
-  std::string header = fmt::format("{{{}}}", fmt::join(parts, ","));
-  const std::size_t padding = (DataAlignment - header.size() % DataAlignment) % DataAlignment;
-  header.append(padding, ' ');
-  if (header.size() > LargestHeader) {
-    refuse_argument(
-        fmt::format("names, shapes and metadata make a header of {} bytes; the format "
-                    "allows {}",
-                    header.size(), LargestHeader));
-  }
-  return header;
-}
-
-}  // namespace
-
-void write_safetensors(const fs::path& path, std::span<const TensorView> tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  check_tensors(tensors);
-  const auto order = order_of_data(tensors);
-  const std::string header = make_header(order, metadata);
-  const std::array<std::uint64_t, 1> header_length = {header.size()};
-
-  StagedFile file(path, "write_safetensors");
-  file.write(std::as_bytes(std::span(header_length)));
-  file.write(std::as_bytes(std::span(header)));
-  for (const TensorView* tensor : order) file.write(tensor->data);
-  file.publish();
 }
 
 }  // namespace rcap
