@@ -5,6 +5,7 @@
 #include <numeric>
 #include <queue>
 #include <string_view>
+#include <utility>
 
 #include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
@@ -81,6 +82,22 @@ struct Candidate {
   }
 };
 
+/// The usual end of rounding: each of the `missing` widest gaps gets one step, and none is
+/// then still wider than one that got none.
+/// @return whether it was so; if not, nothing is changed
+bool mend_widest_once(std::vector<Candidate>& candidates, std::int64_t missing, std::int64_t step,
+                      std::vector<std::int64_t>& counts) {
+  if (std::cmp_greater_equal(missing, candidates.size())) return false;
+  const auto next = candidates.begin() + missing;
+  std::ranges::nth_element(candidates, next, [](const auto& a, const auto& b) { return b < a; });
+  const std::span chosen(candidates.begin(), next);
+  constexpr double Rounding = 1e-6;  // more than that of a gap between counts below 2^32
+  const auto narrow_after = [&](const Candidate& c) { return c.gap - 1 < next->gap - Rounding; };
+  if (!std::ranges::all_of(chosen, narrow_after)) return false;
+  for (const Candidate& c : chosen) counts[c.class_id] += step;
+  return true;
+}
+
 /// Adds `step` to one count after the other, always where the gap is widest, until
 /// `missing` steps are made.
 void mend_counts(std::span<const double> shares, std::span<const std::int64_t> limits,
@@ -93,6 +110,7 @@ void mend_counts(std::span<const double> shares, std::span<const std::int64_t> l
   for (std::size_t j = 0; j < counts.size(); ++j) {
     if (counts[j] != limits[j]) candidates.push_back(candidate(j));
   }
+  if (mend_widest_once(candidates, missing, step, counts)) return;
   std::priority_queue<Candidate> widest({}, std::move(candidates));
   for (; missing > 0; --missing) {
     if (widest.empty()) throw InternalError("round_shares: no class left to mend");

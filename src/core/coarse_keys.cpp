@@ -137,6 +137,27 @@ void bins_above_lowest(const std::uint8_t* bins, std::size_t count, std::uint64_
   }
 }
 
+RCAP_VECTOR_CLONES
+void find_deciding_bins(const std::uint32_t* histogram, int bin_count,
+                        std::span<const std::int64_t> counts, std::span<std::uint8_t> deciding,
+                        std::span<std::uint32_t> higher) {
+  const std::size_t groups = counts.size();
+  for (std::size_t g = 0; g < groups; ++g) {
+    deciding[g] = static_cast<std::uint8_t>(bin_count - 1);
+    higher[g] = 0;
+  }
+  // Row by row for all groups at once: a walk down one column would wait at every step.
+  for (int bin = bin_count - 1; bin > 0; --bin) {
+    const std::uint32_t* row = histogram + static_cast<std::size_t>(bin) * groups;
+    for (std::size_t g = 0; g < groups; ++g) {
+      const std::uint32_t with_this = higher[g] + row[g];
+      const bool goes_on = (deciding[g] == bin) & (with_this < counts[g]);
+      higher[g] = goes_on ? with_this : higher[g];
+      deciding[g] = static_cast<std::uint8_t>(deciding[g] - goes_on);
+    }
+  }
+}
+
 namespace {
 
 template <class Label>

@@ -215,20 +215,19 @@ class Draw {
   }
 
   void find_open_bins() {
+    const int bin_count = ranker_.bin_count();
+    deciding_.resize(group_count());
+    higher_.resize(group_count());
+    find_deciding_bins(scratch_.histograms.front().data(), bin_count, counts_, deciding_, higher_);
     lowest_open_.resize(group_count());
-    taken_.assign(counts_.begin(), counts_.end());
-    const int top = std::max(ranker_.bin_count() - OpenBins, 0);
+    taken_.resize(group_count());
+    const int top = std::max(bin_count - OpenBins, 0);
     for (std::size_t g = 0; g < group_count(); ++g) {
-      int bin = ranker_.bin_count() - 1;
-      std::int64_t higher = 0;
-      for (; bin > 0 && higher + in_bin(static_cast<std::size_t>(bin), g) < counts_[g]; --bin) {
-        higher += in_bin(static_cast<std::size_t>(bin), g);
+      const int lowest = std::clamp(deciding_[g] - Ranker::Neighbours, 0, top);
+      taken_[g] = counts_[g] - higher_[g];
+      for (int bin = deciding_[g] + 1; bin < std::min(lowest + OpenBins, bin_count); ++bin) {
+        taken_[g] += in_bin(static_cast<std::size_t>(bin), g);
       }
-      const int lowest = std::clamp(bin - Ranker::Neighbours, 0, top);
-      for (int open = bin + 1; open < std::min(lowest + OpenBins, ranker_.bin_count()); ++open) {
-        higher -= in_bin(static_cast<std::size_t>(open), g);
-      }
-      taken_[g] -= higher;
       lowest_open_[g] = static_cast<std::uint8_t>(lowest);
     }
   }
@@ -355,6 +354,8 @@ class Draw {
   const Workers& workers_;
   DrawScratch& scratch_;
   Chunks chunks_;
+  std::vector<std::uint8_t> deciding_;     ///< per group, the bin of its last winner
+  std::vector<std::uint32_t> higher_;      ///< per group, how many lie in higher bins
   std::vector<std::uint8_t> lowest_open_;  ///< per group, of its `OpenBins` open bins
   std::vector<std::int64_t> taken_;        ///< per group, how many in its open bins win
 };

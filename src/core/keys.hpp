@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "rcap/core/random_stream.hpp"
 
@@ -61,6 +62,12 @@ void compare_bins(const std::uint8_t* bins, const std::uint8_t* lowest, std::uin
 
 /// The samples in other bins than the lowest one, bin 0, a bit a sample likewise.
 void bins_above_lowest(const std::uint8_t* bins, std::size_t count, std::uint64_t* above);
+
+/// The bin of each group in which its `counts[g]`-th sample from the highest bin down lies,
+/// and how many lie in higher ones. `histogram` has a row of all groups for each bin.
+void find_deciding_bins(const std::uint32_t* histogram, int bin_count,
+                        std::span<const std::int64_t> counts, std::span<std::uint8_t> deciding,
+                        std::span<std::uint32_t> higher);
 
 /// stream.bits(first + i) for every i < count.
 void stream_bits(const RandomStream& stream, SampleId first, std::size_t count,

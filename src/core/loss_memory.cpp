@@ -14,7 +14,7 @@ namespace {
 /// for each of them is small beside the data.
 Chunks chunks_for_sums(const ClassIndex& classes) {
   const std::int64_t pieces =
-      std::clamp<std::int64_t>(classes.sample_count() / (16 * classes.class_count()), 1, 8);
+      std::clamp<std::int64_t>(classes.sample_count() / (16 * classes.class_count()), 1, 32);
   const std::int64_t words = (classes.sample_count() + 63) / 64;
   return {words, (words + pieces - 1) / pieces};
 }
@@ -44,7 +44,9 @@ std::vector<double> sum_by_class(const ClassIndex& classes, const SampleSet& sam
       }
     });
   });
-  for (std::size_t i = class_count; i < rows.size(); ++i) rows[i % class_count] += rows[i];
+  for (std::size_t row = class_count; row < rows.size(); row += class_count) {
+    for (std::size_t j = 0; j < class_count; ++j) rows[j] += rows[row + j];
+  }
   rows.resize(class_count);
   return rows;
 }

@@ -9,7 +9,7 @@
 namespace rcap {
 namespace {
 
-constexpr std::int64_t WordsPerChunk = 1 << 12;
+constexpr std::int64_t WordsPerChunk = 1 << 9;
 
 RCAP_VECTOR_CLONES
 std::int64_t count_bits(std::span<const std::uint64_t> words) {

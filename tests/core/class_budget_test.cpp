@@ -1,5 +1,6 @@
 #include "rcap/core/class_budget.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -8,6 +9,7 @@
 
 #include "core/expect_throw.hpp"
 #include "rcap/core/error.hpp"
+#include "rcap/core/random_stream.hpp"
 
 namespace rcap {
 namespace {
@@ -150,6 +152,50 @@ TEST(RoundShares, TakesBackFromTheClassFurthestAboveItsShare) {
   // minimum; class 0 lies 0.3 below its share, class 1 0.7: class 0 pays.
   EXPECT_THAT(round_shares(Counts{10, 10, 10, 10}, Weights{5.3, 4.7, 0, 0}, 10),
               ElementsAre(4, 4, 1, 1));
+}
+
+/// One count after the other is mended, always where it is furthest from its share.
+Counts round_one_by_one(const Counts& sizes, const Weights& shares, std::int64_t keep) {
+  Counts counts;
+  for (std::size_t j = 0; j < sizes.size(); ++j) {
+    const auto whole = static_cast<std::int64_t>(std::floor(shares[j] + 1e-9));
+    counts.push_back(std::clamp(whole, std::min<std::int64_t>(sizes[j], 1), sizes[j]));
+  }
+  for (std::int64_t missing;
+       (missing = keep - std::accumulate(counts.begin(), counts.end(), 0L));) {
+    const int step = missing > 0 ? 1 : -1;
+    std::size_t widest = sizes.size();
+    const auto gap = [&](std::size_t j) {
+      return (shares[j] - static_cast<double>(counts[j])) * step;
+    };
+    for (std::size_t j = 0; j < sizes.size(); ++j) {
+      if (counts[j] == (step > 0 ? sizes[j] : std::min<std::int64_t>(sizes[j], 1))) continue;
+      const bool wider = widest == sizes.size() || gap(j) > gap(widest) ||
+                         (gap(j) == gap(widest) && step < 0 && counts[j] > counts[widest]);
+      if (wider) widest = j;
+    }
+    counts[widest] += step;
+  }
+  return counts;
+}
+
+TEST(RoundShares, EqualsMendingOneCountAfterTheOther) {
+  const RandomStream stream(3, Purpose::Selection, 0);
+  for (std::int64_t trial = 0; trial < 2000; ++trial) {
+    const std::size_t classes = 1 + stream.bits(trial) % 40;
+    Counts sizes;
+    Weights weights;
+    for (std::size_t j = 0; j < classes; ++j) {
+      const std::uint64_t bits = stream.bits(10'000 + 50 * trial + static_cast<std::int64_t>(j));
+      sizes.push_back(static_cast<std::int64_t>(1 + bits % (trial % 2 == 0 ? 1000 : 5)));
+      weights.push_back(static_cast<double>((bits >> 32) % 7));  // zeros and ties among them
+    }
+    const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), 0L);
+    const auto least = static_cast<std::int64_t>(classes);
+    const std::int64_t keep = least + (total - least) * (trial % 17) / 17;
+    const Weights shares = share_budget(sizes, weights, keep);
+    ASSERT_EQ(round_shares(sizes, shares, keep), round_one_by_one(sizes, shares, keep)) << trial;
+  }
 }
 
 TEST(RoundShares, LeavesEmptyClassesEmpty) {
