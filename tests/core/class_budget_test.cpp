@@ -198,6 +198,11 @@ TEST(RoundShares, EqualsMendingOneCountAfterTheOther) {
   }
 }
 
+TEST(RoundShares, TakesTwiceFromAClassThatIsStillTheFurthestAboveItsShare) {
+  // Full classes lie 40 below their shares, class 0 only 0.5, and 1.5 after one step.
+  EXPECT_THAT(round_shares(Counts{10, 10, 10}, Weights{5.5, 50, 50}, 23), ElementsAre(3, 10, 10));
+}
+
 TEST(RoundShares, LeavesEmptyClassesEmpty) {
   EXPECT_THAT(split_budget(Counts{0, 5, 0}, Weights{3, 1, 0}, 2), ElementsAre(0, 2, 0));
 }
