@@ -24,8 +24,13 @@ function(rcap_add_test name)
     rcap_use_torch(${name})
   else()
     target_precompile_headers(${name} PRIVATE <gmock/gmock.h>)
-    # Tests are compiled more often than run; what they measure against is the library.
-    target_compile_options(${name} PRIVATE -O1)
+    # Tests are compiled more often than run; what they measure against is the library. With
+    # sanitizers optimising takes longer than the checks themselves.
+    if(RCAP_SANITIZE)
+      target_compile_options(${name} PRIVATE -O0)
+    else()
+      target_compile_options(${name} PRIVATE -O1)
+    endif()
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}")
