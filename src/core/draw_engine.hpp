@@ -60,6 +60,9 @@ struct LabelGroups {
   const Label* labels;
   std::size_t operator()(SampleId id) const { return labels[id]; }
 };
+// clang before 17 does not deduce this by itself.
+template <class Label>
+LabelGroups(const Label*) -> LabelGroups<Label>;
 
 /// All samples in one group.
 struct OneGroup {

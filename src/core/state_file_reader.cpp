@@ -133,10 +133,11 @@ class StateReader {
 
   void check_checksum() {
     Hash hash;
-    std::vector<std::byte> buffer(BufferBytes);
     const std::uint64_t end = file_bytes_ - ChecksumBytes;
+    std::vector<std::byte> buffer(
+        static_cast<std::size_t>(std::min<std::uint64_t>(BufferBytes, end)));
     for (std::uint64_t at = 0; at < end;) {
-      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(BufferBytes, end - at));
+      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), end - at));
       read_at(at, buffer.data(), bytes);
       hash.add(buffer.data(), bytes);
       at += bytes;

@@ -41,6 +41,12 @@ std::size_t first_bad_truth_value(const TensorView& tensor) {
   return static_cast<std::size_t>(bad - tensor.data.begin());
 }
 
+const TensorView* find_tensor(std::span<const TensorView> tensors, std::string_view name) noexcept {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [&](const TensorView& tensor) { return tensor.name == name; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
 std::optional<std::string_view> first_repeated(std::vector<std::string_view> names) {
   std::sort(names.begin(), names.end());
   const auto repeated = std::adjacent_find(names.begin(), names.end());

@@ -63,6 +63,10 @@ static_assert(types_stand_at_their_value());
 /// Where a byte is that is no truth value; the size if there is none.
 [[nodiscard]] std::size_t first_bad_truth_value(const TensorView& tensor);
 
+/// The tensor of that name, or nullptr.
+[[nodiscard]] const TensorView* find_tensor(std::span<const TensorView> tensors,
+                                            std::string_view name) noexcept;
+
 /// The first name that stands twice, or nothing.
 [[nodiscard]] std::optional<std::string_view> first_repeated(std::vector<std::string_view> names);
 

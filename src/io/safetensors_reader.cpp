@@ -1,19 +1,14 @@
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <optional>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <system_error>
 #include <tuple>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/file_mapping.hpp"
 #include "io/safetensors_format.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/io/safetensors.hpp"
@@ -32,8 +27,12 @@ std::string type_names() {
   return names;
 }
 
+std::string where(const fs::path& path) {
+  return fmt::format("SafetensorsFile \"{}\"", path.string());
+}
+
 [[noreturn]] void refuse(const fs::path& path, std::string_view what) {
-  throw BadFile(fmt::format("SafetensorsFile \"{}\": {}", path.string(), what));
+  throw BadFile(fmt::format("{}: {}", where(path), what));
 }
 
 /// @param position  counts from 1, as nlohmann's parser does
@@ -320,51 +319,10 @@ void check_layout(const fs::path& path, std::vector<Entry>& entries, std::uint64
 
 }  // namespace
 
-/// The file's bytes in memory, for as long as the object lives.
-class SafetensorsFile::Mapping {
- public:
-  explicit Mapping(const fs::path& path) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0) refuse_with_reason(path, "cannot be opened", errno);
-    try {
-      map(path, descriptor);
-    } catch (...) {
-      ::close(descriptor);
-      throw;
-    }
-    ::close(descriptor);
-  }
-  ~Mapping() {
-    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-
- private:
-  [[noreturn]] static void refuse_with_reason(const fs::path& path, std::string_view what,
-                                              int error) {
-    refuse(path, fmt::format("{}: {}", what, std::generic_category().message(error)));
-  }
-
-  void map(const fs::path& path, int descriptor) {
-    struct stat status {};
-    if (::fstat(descriptor, &status) != 0) refuse_with_reason(path, "cannot be examined", errno);
-    if (!S_ISREG(status.st_mode)) refuse(path, "is not a regular file");
-    const auto size = static_cast<std::size_t>(status.st_size);
-    if (size == 0) return;  // there is no empty map
-    void* const start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (start == MAP_FAILED) refuse_with_reason(path, "cannot be mapped into memory", errno);
-    bytes_ = {static_cast<const std::byte*>(start), size};
-  }
-
-  std::span<const std::byte> bytes_;
-};
-
-SafetensorsFile::SafetensorsFile(const fs::path& path) : mapping_(std::make_unique<Mapping>(path)) {
-  const std::string_view header = find_header(path, mapping_->bytes());
-  const auto data = mapping_->bytes().subspan(LengthBytes + header.size());
+SafetensorsFile::SafetensorsFile(const fs::path& path)
+    : file_(std::make_unique<FileMapping>(path, where(path))) {
+  const std::string_view header = find_header(path, file_->bytes());
+  const auto data = file_->bytes().subspan(LengthBytes + header.size());
 
   HeaderEvents events(path);
   json::sax_parse(header.begin(), header.end(), &events);
@@ -388,9 +346,7 @@ SafetensorsFile::SafetensorsFile(const fs::path& path) : mapping_(std::make_uniq
 SafetensorsFile::~SafetensorsFile() = default;
 
 const TensorView* SafetensorsFile::find(std::string_view name) const noexcept {
-  const auto found = std::find_if(tensors_.begin(), tensors_.end(),
-                                  [&](const TensorView& tensor) { return tensor.name == name; });
-  return found == tensors_.end() ? nullptr : &*found;
+  return safetensors::find_tensor(tensors_, name);
 }
 
 }  // namespace rcap

@@ -12,6 +12,8 @@
 
 namespace rcap {
 
+class FileMapping;
+
 enum class TensorType { F64, F32, F16, BF16, I64, I32, I16, I8, U8, Bool };
 
 /// The bytes of one element.
@@ -54,9 +56,7 @@ class SafetensorsFile {
   }
 
  private:
-  class Mapping;
-
-  std::unique_ptr<Mapping> mapping_;
+  std::unique_ptr<FileMapping> file_;
   std::vector<TensorView> tensors_;
   std::map<std::string, std::string> metadata_;
 };

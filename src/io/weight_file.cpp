@@ -1,0 +1,66 @@
+#include "rcap/io/weight_file.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "core/file_mapping.hpp"
+#include "io/pth_container.hpp"
+#include "io/safetensors_format.hpp"
+#include "rcap/io/pth.hpp"
+
+namespace rcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+WeightFile::Format format_of(const fs::path& path) {
+  const FileMapping file(path, "WeightFile \"" + path.string() + "\"");
+  return pth::begins_like_pth(file.bytes()) ? WeightFile::Format::Pth
+                                            : WeightFile::Format::Safetensors;
+}
+
+}  // namespace
+
+struct WeightFile::Contents {
+  std::unique_ptr<SafetensorsFile> safetensors;
+  std::unique_ptr<PthFile> pth;
+  std::vector<std::unique_ptr<std::byte[]>> copies;  ///< of tensors that lie askew in the file
+};
+
+WeightFile::WeightFile(const fs::path& path)
+    : contents_(std::make_unique<Contents>()), format_(format_of(path)) {
+  if (format_ == Format::Pth) {
+    contents_->pth = std::make_unique<PthFile>(path);
+    const auto tensors = contents_->pth->tensors();
+    tensors_.assign(tensors.begin(), tensors.end());
+    return;
+  }
+  contents_->safetensors = std::make_unique<SafetensorsFile>(path);
+  const auto tensors = contents_->safetensors->tensors();
+  tensors_.assign(tensors.begin(), tensors.end());
+  for (TensorView& tensor : tensors_) {
+    const auto address = reinterpret_cast<std::uintptr_t>(tensor.data.data());
+    if (address % bytes_of(tensor.type) == 0) continue;
+    auto copy = std::make_unique_for_overwrite<std::byte[]>(tensor.data.size());
+    std::memcpy(copy.get(), tensor.data.data(), tensor.data.size());
+    tensor.data = {copy.get(), tensor.data.size()};
+    contents_->copies.push_back(std::move(copy));
+  }
+}
+
+WeightFile::~WeightFile() = default;
+
+const TensorView* WeightFile::find(std::string_view name) const noexcept {
+  return safetensors::find_tensor(tensors_, name);
+}
+
+std::string_view WeightFile::wrapper() const noexcept {
+  return contents_->pth ? contents_->pth->wrapper() : std::string_view();
+}
+
+std::span<const std::string> WeightFile::passed_over() const noexcept {
+  return contents_->pth ? contents_->pth->passed_over() : std::span<const std::string>();
+}
+
+}  // namespace rcap
