@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "rcap/models/make_model.hpp"
 
 namespace rcap {
@@ -7,7 +9,9 @@ namespace rcap {
 /// Two 3x3 convolutions beside a shortcut. Names are torchvision's.
 class BasicBlock final : public torch::nn::Module {
  public:
-  BasicBlock(int from, int to, int stride);
+  static constexpr int Expansion = 1;  ///< output channels over `width`
+
+  BasicBlock(int from, int width, int stride);
 
   torch::Tensor forward(const torch::Tensor& x);
 
@@ -17,19 +21,63 @@ class BasicBlock final : public torch::nn::Module {
   torch::nn::Sequential downsample_{nullptr};  ///< where the shape changes
 };
 
-/// ResNet-18 for small images: the first convolution is 3x3 with stride 1, and there is no
-/// max-pooling. 11.2 million parameters.
-class ResNet18Cifar final : public Network {
+/// A 3x3 convolution between two of 1x1, beside a shortcut. The 3x3 one has the stride, as in
+/// torchvision; the paper gave it to the first.
+class Bottleneck final : public torch::nn::Module {
  public:
-  explicit ResNet18Cifar(const ModelOptions& options);
+  static constexpr int Expansion = 4;
 
-  torch::Tensor forward(const torch::Tensor& images) override;
+  Bottleneck(int from, int width, int stride);
+
+  torch::Tensor forward(const torch::Tensor& x);
 
  private:
+  torch::nn::Conv2d conv1_, conv2_, conv3_;
+  torch::nn::BatchNorm2d bn1_, bn2_, bn3_;
+  torch::nn::Sequential downsample_{nullptr};
+};
+
+/// The four layers of a residual network of `Block`s between a stem and a classifier.
+template <class Block>
+class ResNet : public Network {
+ public:
+  torch::Tensor forward(const torch::Tensor& images) override;
+  /// Other code for CIFAR says `shortcut` for `downsample` and `linear` for `fc`.
+  void translate(WeightSet& weights) const override;
+
+ protected:
+  enum class Stem {
+    Small,  ///< 3x3 with stride 1, for images of about 32 x 32
+    Large   ///< 7x7 with stride 2 and max-pooling: the layers see a quarter of the size
+  };
+
+  ResNet(Stem stem, const std::array<int, 4>& block_counts, const ModelOptions& options);
+
+ private:
+  Stem stem_;
   torch::nn::Conv2d conv1_;
   torch::nn::BatchNorm2d bn1_;
   std::array<torch::nn::Sequential, 4> layers_;
   torch::nn::Linear fc_;
+};
+
+/// ResNet-18 for small images. 11.2 million parameters.
+class ResNet18Cifar final : public ResNet<BasicBlock> {
+ public:
+  explicit ResNet18Cifar(const ModelOptions& options)
+      : ResNet(Stem::Small, {2, 2, 2, 2}, options) {}
+};
+
+/// 11.7 million parameters with 1000 classes.
+class ResNet18 final : public ResNet<BasicBlock> {
+ public:
+  explicit ResNet18(const ModelOptions& options) : ResNet(Stem::Large, {2, 2, 2, 2}, options) {}
+};
+
+/// 25.6 million parameters with 1000 classes.
+class ResNet50 final : public ResNet<Bottleneck> {
+ public:
+  explicit ResNet50(const ModelOptions& options) : ResNet(Stem::Large, {3, 4, 6, 3}, options) {}
 };
 
 }  // namespace rcap

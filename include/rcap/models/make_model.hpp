@@ -2,10 +2,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string_view>
 
 #include "rcap/core/ids.hpp"
+#include "rcap/models/dino_options.hpp"
+#include "rcap/models/model_info.hpp"
 #include "rcap/models/network.hpp"
 
 namespace rcap {
@@ -14,20 +15,15 @@ struct ModelOptions {
   int channels = 3;  ///< of the images
   ClassId class_count = 10;
   std::uint64_t seed = 0;  ///< of the initial weights
+  int image_height = 224;  ///< for networks whose shape depends on it; others take any size
+  int image_width = 224;
+  DinoOptions dino{};  ///< for `dinov2-mlp` alone
 };
-
-/// One line about a network.
-struct ModelInfo {
-  std::string_view name;
-  std::string_view summary;
-};
-
-/// All networks, in the order in which they are shown.
-[[nodiscard]] std::span<const ModelInfo> models() noexcept;
 
 /// Makes the network called `name`, freshly initialised: the same weights for the same
 /// options. Changes the state of LibTorch's default generator.
-/// @throws InvalidArgument  an unknown name (lists the known ones)
+/// @throws InvalidArgument  an unknown name (lists the known ones), or options that the network
+///                          cannot be made with
 [[nodiscard]] std::shared_ptr<Network> make_model(std::string_view name,
                                                   const ModelOptions& options);
 

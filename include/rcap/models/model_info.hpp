@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace rcap {
+
+/// One line about a network.
+struct ModelInfo {
+  std::string_view name;
+  std::string_view summary;
+};
+
+/// All networks, in the order in which they are shown.
+[[nodiscard]] std::span<const ModelInfo> models() noexcept;
+
+}  // namespace rcap
