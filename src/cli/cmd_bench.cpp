@@ -16,9 +16,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/cmd_bench_data.hpp"
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
 #include "cli/progress_bar.hpp"
+#include "cli/spread.hpp"
 #include "cli/synthetic_data.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/pruners/rcap_pruner.hpp"
@@ -29,6 +31,7 @@
 namespace rcap::cli {
 namespace {
 
+constexpr const char* Usage = "rcap bench select [OPTIONS], rcap bench data [OPTIONS]";
 constexpr const char* Summary =
     "Times the rcap method on synthetic data: one warm-up epoch, then --repeat timed ones.";
 constexpr const char* Footer =
@@ -130,18 +133,6 @@ double nanoseconds_of(F&& f) {
 struct Timings {
   std::vector<double> select, observe, floor, order;
 };
-
-struct Spread {
-  double median, lowest, highest;
-};
-
-Spread spread_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  const double median =
-      values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-  return {median, values.front(), values.back()};
-}
 
 /// The data set, the pruner and the numbers of one benchmark.
 class SelectBench {
@@ -293,15 +284,6 @@ double peak_per_sample(const BenchArguments& arguments, const SelectBench& bench
   return static_cast<double>(bench.peak().bytes()) / static_cast<double>(arguments.sample_count);
 }
 
-void put_spread(nlohmann::ordered_json& json, const std::string& name,
-                const std::vector<double>& times) {
-  if (times.empty()) return;
-  const Spread spread = spread_of(times);
-  json[name] = spread.median;
-  json[name + "_min"] = spread.lowest;
-  json[name + "_max"] = spread.highest;
-}
-
 void print_json(const BenchArguments& arguments, const SelectBench& bench) {
   nlohmann::ordered_json json;
   put_spread(json, "select_ns_per_sample", bench.timings().select);
@@ -374,11 +356,12 @@ void run_bench_select(std::span<const std::string> words) {
 void run_bench(std::span<const std::string> words) {
   const std::string what = words.empty() ? "" : words.front();
   if (what == "select") return run_bench_select(words.subspan(1));
+  if (what == "data") return run_bench_data(words.subspan(1));
   if (what == "--help" || what == "-h") {
-    fmt::print("Usage: rcap bench select [OPTIONS]; see rcap bench select --help\n");
+    fmt::print("Usage: {}; --help behind either tells its options\n", Usage);
     return;
   }
-  throw InvalidArgument(fmt::format("bench \"{}\": there is only: rcap bench select", what));
+  throw InvalidArgument(fmt::format("bench \"{}\": there are only: {}", what, Usage));
 }
 
 }  // namespace rcap::cli

@@ -33,7 +33,8 @@ constexpr std::array Commands{
 };
 
 /// What commands with a program of their own do; shown where the program is there.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 1> ExternalSummaries{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> ExternalSummaries{{
+    {"model", "list the networks, look into weight files, run a network once"},
     {"train", "train a network on a part of the data each epoch"},
 }};
 

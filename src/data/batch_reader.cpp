@@ -51,7 +51,9 @@ class BatchReader::Work {
     std::unique_lock lock(mutex_);
     // An epoch may be given up half way: what is under way is waited for, and forgotten.
     allowed_end_ = next_item_;
+    starting_ = true;
     item_done_.wait(lock, [this] { return under_way_ == 0; });
+    starting_ = false;
     ids_ = ids;
     random_ = random;
     next_batch_ = first_batch;
@@ -66,8 +68,7 @@ class BatchReader::Work {
   const Batch* next() {
     const std::int64_t first = next_batch_ * options_.batch_size;
     if (first >= item_count()) return nullptr;
-    const auto count =
-        static_cast<std::size_t>(std::min(options_.batch_size, item_count() - first));
+    const std::size_t count = size_of(next_batch_);
     Slot& slot = slot_of(next_batch_);
     if (threads_.empty()) {
       for (std::size_t i = 0; i < count; ++i) {
@@ -99,10 +100,10 @@ class BatchReader::Work {
     }
   };
 
-  /// What a thread decodes and resizes into.
+  /// What a thread decodes and transforms into.
   struct Memory {
     Image decoded;
-    Image resized;
+    Transform::Scratch scratch;
   };
 
   [[nodiscard]] ImageShape find_shape() const {
@@ -125,12 +126,17 @@ class BatchReader::Work {
     return slots_[static_cast<std::size_t>(batch) % slots_.size()];
   }
 
+  [[nodiscard]] std::size_t size_of(std::int64_t batch) const {
+    const std::int64_t left = item_count() - batch * options_.batch_size;
+    return static_cast<std::size_t>(std::min(options_.batch_size, left));
+  }
+
   void make_item(std::int64_t item, Slot& slot, Memory& memory) {
     const SampleId id = ids_[static_cast<std::size_t>(item)];
     const auto place = static_cast<std::size_t>(item % options_.batch_size);
     const ImageView image = split_.images->read(id, memory.decoded);
     const auto random = random_ ? std::optional(SampleRandom(*random_, id)) : std::nullopt;
-    transform_.apply(image, random, memory.resized,
+    transform_.apply(image, random, memory.scratch,
                      slot.images.data() + place * numbers_per_image());
     slot.labels[place] = split_.labels[static_cast<std::size_t>(id)];
   }
@@ -166,7 +172,9 @@ class BatchReader::Work {
       }
       ++slot.done;
       --under_way_;
-      item_done_.notify_all();
+      // The reader is woken for a whole batch: for each image it would take a worker's place.
+      const bool ends_batch = slot.done == size_of(item / options_.batch_size);
+      if (ends_batch || (starting_ && under_way_ == 0)) item_done_.notify_one();
     }
   }
 
@@ -202,6 +210,7 @@ class BatchReader::Work {
   std::int64_t next_item_ = 0;    ///< the first that no worker has taken
   std::int64_t allowed_end_ = 0;  ///< items before this one may be taken
   int under_way_ = 0;
+  bool starting_ = false;  ///< `start` waits until nothing is under way
   bool stopping_ = false;
   std::vector<std::thread> threads_;  ///< none where images lie in memory
 };

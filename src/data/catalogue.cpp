@@ -65,6 +65,44 @@ constexpr OfficialArchive Cifar100Archives[] = {
      "03b5dce01913d631647c71ecec9e9cb8"},
 };
 
+constexpr OfficialArchive ImagenetArchives[] = {
+    {"https://image-net.org/data/ILSVRC/2012/ILSVRC2012_img_train.tar", 147897477120,
+     "b08200a27a8e34218a0e58fde36b0fe8f73bc377f4acea2d91602057c3ca45bb",
+     "1d675b47d978889d74fa0da5fadfb00e"},
+    {"https://image-net.org/data/ILSVRC/2012/ILSVRC2012_img_val.tar", 6744924160,
+     "c7e06a6c0baccf06d8dbeb6577d71efff84673a5dbdd50633ab44f8ea0456ae0",
+     "29b22e2961454d5413ddabcf34fc5622"},
+    {"https://image-net.org/data/ILSVRC/2012/ILSVRC2012_devkit_t12.tar.gz", 0, "",
+     "fa75699e90414af021442c21a62c3abf"},
+};
+
+constexpr OfficialArchive WaterbirdsArchives[] = {
+    {"https://nlp.stanford.edu/data/dro/waterbird_complete95_forest2water2.tar.gz", 0, "", ""},
+};
+
+constexpr OfficialArchive CelebaArchives[] = {
+    {"img_align_celeba.zip of http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html", 1443490838,
+     "46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74",
+     "00d2c5bc6d35e252742224ab0c1e8fcb"},
+};
+
+constexpr OfficialFile CelebaFiles[] = {
+    {"list_attr_celeba.txt", 26721026,
+     "f0e5da289d5ccf75ffe8811132694922b60f2af59256ed362afa03fefba324d0",
+     "75e246fa4810816ffd6ee81facbd244c", "list_attr_celeba.csv"},
+    {"list_eval_partition.txt", 2836386,
+     "fc955bcb3ef8fbdf7d5640d9a8693a8431b5f2ee291a5c1449a1549e7e073fe7",
+     "d32c9cbf5e040fd4025c592c306e6668", "list_eval_partition.csv"},
+};
+
+constexpr OfficialArchive InaturalistArchives[] = {
+    {"https://ml-inat-competition-datasets.s3.amazonaws.com/2017/train_val_images.tar.gz",
+     198765436676, "c7675e4a3190a13ccd0e1b9d3ae6c6c5de978ac8e794c5623503f1e7880ce4a1",
+     "7c784ea5e424efaec655bd392f87301f"},
+    {"https://ml-inat-competition-datasets.s3.amazonaws.com/2017/train_val2017.zip", 26836398,
+     "e030b52cca0b54709b0b976ddcf811513e05771cabbae4ac5899a56599e9066c", ""},
+};
+
 constexpr CatalogueEntry Entries[] = {
     {"fashion-mnist",
      "/usr/share/datasets/fashion-mnist",
@@ -90,6 +128,41 @@ constexpr CatalogueEntry Entries[] = {
      "the binary version, cifar-100-binary.tar.gz,",
      "unpack https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz", Cifar100Archives,
      Cifar100Files},
+    {"imagenet",
+     "",
+     "",
+     "https://image-net.org/challenges/LSVRC/2012/",
+     "ILSVRC2012_img_train.tar as train, ILSVRC2012_img_val.tar as val",
+     "with an account at image-net.org unpack ILSVRC2012_img_train.tar and the archives in it to "
+     "train, ILSVRC2012_img_val.tar to val, and ILSVRC2012_devkit_t12.tar.gz beside them",
+     ImagenetArchives,
+     {},
+     true},
+    {"waterbirds",
+     "",
+     "waterbird_complete95_forest2water2",
+     "https://github.com/kohpangwei/group_DRO",
+     "waterbird_complete95_forest2water2.tar.gz",
+     "unpack https://nlp.stanford.edu/data/dro/waterbird_complete95_forest2water2.tar.gz",
+     WaterbirdsArchives,
+     {},
+     true},
+    {"celeba", "", "", "http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html",
+     "img_align_celeba.zip, with list_attr_celeba.txt and list_eval_partition.txt beside it,",
+     "put list_attr_celeba.txt and list_eval_partition.txt of "
+     "http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html into one folder and unpack "
+     "img_align_celeba.zip there",
+     CelebaArchives, CelebaFiles, true},
+    {"inaturalist",
+     "",
+     "",
+     "https://github.com/visipedia/inat_comp/tree/master/2017",
+     "train_val_images.tar.gz and train_val2017.zip",
+     "unpack https://ml-inat-competition-datasets.s3.amazonaws.com/2017/train_val_images.tar.gz "
+     "and .../2017/train_val2017.zip into one folder",
+     InaturalistArchives,
+     {},
+     true},
 };
 
 std::optional<std::uint64_t> size_if_there(const fs::path& path) {
@@ -100,9 +173,10 @@ std::optional<std::uint64_t> size_if_there(const fs::path& path) {
 }
 
 LocatedFile locate_file(const OfficialFile& file, std::span<const fs::path> places) {
+  std::vector<std::string> names{std::string(file.name), std::string(file.name) + ".gz"};
+  if (!file.copy.empty()) names.emplace_back(file.copy);
   for (const fs::path& place : places) {
-    for (const char* ending : {"", ".gz"}) {
-      const std::string name = std::string(file.name) + ending;
+    for (const std::string& name : names) {
       if (const auto bytes = size_if_there(place / name)) return {name, place / name, bytes};
     }
   }
@@ -182,6 +256,12 @@ std::vector<FileCheck> verify(const CatalogueEntry& entry, const fs::path& folde
     check.file = std::move(located[i]);
     if (!check.file.bytes) {
       check.finding = "is not there";
+      continue;
+    }
+    if (check.file.name == entry.files[i].copy) {
+      check.state = FileState::Doubtful;
+      check.finding =
+          fmt::format("is a copy; a checksum is published for {} only", entry.files[i].name);
       continue;
     }
     try {

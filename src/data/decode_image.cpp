@@ -62,19 +62,20 @@ void check_image_size(std::string_view name, std::uint64_t height, std::uint64_t
                             name, width, height, MostPixels));
 }
 
-void decode_image(std::span<const std::uint8_t> bytes, std::string_view name, Image& image) {
+void decode_image(std::span<const std::uint8_t> bytes, std::string_view name, Image& image,
+                  int least_side) {
   if (bytes.empty()) throw BadFile(fmt::format("{}: is empty; an image was expected", name));
   const std::string_view start(reinterpret_cast<const char*>(bytes.data()),
                                std::min<std::size_t>(bytes.size(), 16));
-  if (start.starts_with(JpegMagic)) return decode_jpeg(bytes, name, image);
+  if (start.starts_with(JpegMagic)) return decode_jpeg(bytes, name, image, least_side);
   if (start.starts_with(PngMagic)) return decode_png(bytes, name, image);
   refuse_format(start, name);
 }
 
-void decode_image(const fs::path& path, Image& image) {
+void decode_image(const fs::path& path, Image& image, int least_side) {
   std::vector<std::uint8_t> bytes;
   read_file(path, MostFileBytes, bytes);
-  decode_image(bytes, path.string(), image);
+  decode_image(bytes, path.string(), image, least_side);
 }
 
 bool has_image_extension(const fs::path& path) {

@@ -35,12 +35,26 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  /// @return false if libjpeg gave up; `message` tells why. So do the two below
+  /// @return false if libjpeg gave up; `message` tells why. So do those below
   bool read_header() {
     if (setjmp(on_error_) != 0) return false;
     jpeg_create_decompress(&decoder_);
     jpeg_mem_src(&decoder_, bytes_.data(), static_cast<unsigned long>(bytes_.size()));
     jpeg_read_header(&decoder_, TRUE);
+    return true;
+  }
+
+  /// Chooses the size to decode at: an eighth, a quarter or half of the whole if the shorter
+  /// side then still has `least_side` pixels, which are more than 0.
+  bool choose_size(int least_side) {
+    if (setjmp(on_error_) != 0) return false;
+    const std::size_t shorter = std::min(decoder_.image_height, decoder_.image_width);
+    decoder_.scale_num = decoder_.scale_denom = 8;
+    while (least_side > 0 && decoder_.scale_num > 1 &&
+           shorter * (decoder_.scale_num / 2) >= static_cast<std::size_t>(least_side) * 8) {
+      decoder_.scale_num /= 2;
+    }
+    jpeg_calc_output_dimensions(&decoder_);
     return true;
   }
 
@@ -73,6 +87,9 @@ class JpegDecoder {
 
   [[nodiscard]] std::size_t height() const noexcept { return decoder_.image_height; }
   [[nodiscard]] std::size_t width() const noexcept { return decoder_.image_width; }
+  /// After `choose_size`.
+  [[nodiscard]] std::size_t output_height() const noexcept { return decoder_.output_height; }
+  [[nodiscard]] std::size_t output_width() const noexcept { return decoder_.output_width; }
   [[nodiscard]] bool has_inks() const noexcept { return decoder_.num_components == 4; }
   [[nodiscard]] const char* message() const noexcept { return message_.data(); }
 
@@ -125,7 +142,8 @@ class JpegDecoder {
 
 }  // namespace
 
-void decode_jpeg(std::span<const std::uint8_t> bytes, std::string_view name, Image& image) {
+void decode_jpeg(std::span<const std::uint8_t> bytes, std::string_view name, Image& image,
+                 int least_side) {
   JpegDecoder decoder(bytes);
   const auto refuse = [&] {
     throw BadFile(fmt::format("{}: the JPEG data are cut off or damaged: {}; replace the file",
@@ -133,9 +151,11 @@ void decode_jpeg(std::span<const std::uint8_t> bytes, std::string_view name, Ima
   };
   if (!decoder.read_header()) refuse();
   check_image_size(name, decoder.height(), decoder.width());
-  image.resize(static_cast<int>(decoder.height()), static_cast<int>(decoder.width()), 3);
+  if (!decoder.choose_size(least_side)) refuse();
+  image.resize(static_cast<int>(decoder.output_height()), static_cast<int>(decoder.output_width()),
+               3);
   if (decoder.has_inks()) {
-    std::vector<std::uint8_t> inks(decoder.width() * 4);
+    std::vector<std::uint8_t> inks(decoder.output_width() * 4);
     if (!decoder.read_cmyk(image.pixels.data(), inks.data())) refuse();
   } else if (!decoder.read_rgb(image.pixels.data())) {
     refuse();

@@ -11,11 +11,16 @@
 
 #include "rcap/core/error.hpp"
 #include "rcap/data/catalogue.hpp"
+#include "rcap/data/celeba.hpp"
 #include "rcap/data/cifar_reader.hpp"
 #include "rcap/data/idx_reader.hpp"
 #include "rcap/data/image_folder.hpp"
+#include "rcap/data/imagenet.hpp"
 #include "rcap/data/imbalance.hpp"
+#include "rcap/data/inaturalist.hpp"
+#include "rcap/data/packed_images.hpp"
 #include "rcap/data/synthetic_images.hpp"
+#include "rcap/data/waterbirds.hpp"
 
 namespace rcap {
 namespace {
@@ -67,10 +72,25 @@ Dataset open_cifar100(const DatasetOptions& options) {
   return dataset;
 }
 
+/// Of networks trained on ImageNet, and so of all that begin with their weights.
+const Normalization& imagenet_normalization() {
+  static const Normalization normalization{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
+  return normalization;
+}
+
+Dataset open_files(Dataset (*open)(const fs::path&, const ImageFileOptions&),
+                   const DatasetOptions& options) {
+  Dataset dataset = open(options.folder, {options.skip_bad, options.threads, options.least_side});
+  dataset.normalization = imagenet_normalization();
+  return dataset;
+}
+
 Dataset open_folder(const DatasetOptions& options) {
-  Dataset dataset =
-      open_image_folder(options.folder, {options.seed, options.skip_bad, options.threads});
-  dataset.normalization = {{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
+  Dataset dataset = open_image_folder(options.folder, {.seed = options.seed,
+                                                       .skip_bad = options.skip_bad,
+                                                       .threads = options.threads,
+                                                       .least_side = options.least_side});
+  dataset.normalization = imagenet_normalization();
   return dataset;
 }
 
@@ -85,23 +105,35 @@ Dataset open_synthetic(const DatasetOptions& options) {
 
 using Open = Dataset (*)(const DatasetOptions&);
 
-constexpr std::array Infos{
-    DatasetInfo{"fashion-mnist", "60,000 + 10,000 grey images of clothes, 28 x 28, 10 classes"},
-    DatasetInfo{"mnist", "60,000 + 10,000 grey images of handwritten digits, 28 x 28, 10 classes"},
-    DatasetInfo{"cifar10", "50,000 + 10,000 colour images, 32 x 32, 10 classes"},
-    DatasetInfo{"cifar100", "50,000 + 10,000 colour images, 32 x 32, 100 classes"},
-    DatasetInfo{"image-folder", "JPEG and PNG files of your own, a folder a class"},
-    DatasetInfo{"synthetic", "6,000 + 1,000 generated grey images, 28 x 28, 10 classes"},
+struct Row {
+  DatasetInfo info;
+  Open open;
 };
-/// In the order of `Infos`.
-constexpr std::array<Open, Infos.size()> Openers{open_fashion_mnist, open_mnist,  open_cifar10,
-                                                 open_cifar100,      open_folder, open_synthetic};
 
-std::size_t find_dataset(std::string_view name) {
+constexpr std::array Rows{
+    Row{{"fashion-mnist", "60,000 + 10,000 grey images of clothes, 28 x 28, 10 classes"},
+        open_fashion_mnist},
+    Row{{"mnist", "60,000 + 10,000 grey images of handwritten digits, 28 x 28, 10 classes"},
+        open_mnist},
+    Row{{"cifar10", "50,000 + 10,000 colour images, 32 x 32, 10 classes"}, open_cifar10},
+    Row{{"cifar100", "50,000 + 10,000 colour images, 32 x 32, 100 classes"}, open_cifar100},
+    Row{{"imagenet", "1,281,167 + 50,000 photographs, 1,000 classes"},
+        [](const DatasetOptions& options) { return open_files(open_imagenet, options); }},
+    Row{{"waterbirds", "4,795 + 5,794 birds on land and water, 2 classes, 4 groups"},
+        [](const DatasetOptions& options) { return open_files(open_waterbirds, options); }},
+    Row{{"celeba", "162,770 + 19,962 faces, blond or not, 2 classes, 4 groups"},
+        [](const DatasetOptions& options) { return open_files(open_celeba, options); }},
+    Row{{"inaturalist", "579,184 + 95,986 animals and plants (2017), 13 classes"},
+        [](const DatasetOptions& options) { return open_files(open_inaturalist, options); }},
+    Row{{"image-folder", "JPEG and PNG files of your own, a folder a class"}, open_folder},
+    Row{{"synthetic", "6,000 + 1,000 generated grey images, 28 x 28, 10 classes"}, open_synthetic},
+};
+
+const Row& find_dataset(std::string_view name) {
   std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < Infos.size(); ++i) {
-    if (Infos[i].name == name) return i;
-    names.push_back(Infos[i].name);
+  for (const Row& row : Rows) {
+    if (row.info.name == name) return row;
+    names.push_back(row.info.name);
   }
   throw InvalidArgument(fmt::format("open_dataset: there is no data set \"{}\"; there are {}", name,
                                     fmt::join(names, ", ")));
@@ -137,10 +169,17 @@ void make_long_tailed(Dataset& dataset, const DatasetOptions& options) {
 
 }  // namespace
 
-std::span<const DatasetInfo> datasets() noexcept { return Infos; }
+std::span<const DatasetInfo> datasets() noexcept {
+  static const auto infos = [] {
+    std::array<DatasetInfo, Rows.size()> all;
+    std::transform(Rows.begin(), Rows.end(), all.begin(), [](const Row& row) { return row.info; });
+    return all;
+  }();
+  return infos;
+}
 
 Dataset open_dataset(std::string_view name, const DatasetOptions& options) {
-  const std::size_t which = find_dataset(name);
+  const Row& row = find_dataset(name);
   if (options.threads < 1 || options.threads > MostThreads) {
     throw InvalidArgument(fmt::format("open_dataset: threads is {}; it lies in 1 .. {}",
                                       options.threads, MostThreads));
@@ -148,8 +187,9 @@ Dataset open_dataset(std::string_view name, const DatasetOptions& options) {
   // Refuses a bad factor before files are read.
   (void)long_tailed_sizes({}, options.imbalance);
   DatasetOptions opened = options;
-  opened.folder = choose_folder(name, options.folder);
-  Dataset dataset = Openers[which](opened);
+  auto packed = open_if_packed(options.folder, name);
+  if (!packed) opened.folder = choose_folder(name, options.folder);
+  Dataset dataset = packed ? std::move(*packed) : row.open(opened);
   dataset.name = name;
   // 1 leaves the data as they are; `long_tailed` would make all classes equal.
   if (options.imbalance != 1.0) make_long_tailed(dataset, options);

@@ -1,121 +1,22 @@
 #include "rcap/data/resize_image.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "data/resize_across.hpp"
+#include "data/resize_down.hpp"
+#include "data/resize_weights.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
 namespace {
 
 constexpr int MostPixelsASide = 65535;
-/// Eight bits of a pixel, 22 of a weight and two for the sum fill a 32-bit number.
-constexpr int WeightBits = 22;
-constexpr std::int32_t Half = 1 << (WeightBits - 1);
-
-/// Which source positions make up each result position along one direction, and how much.
-struct Weights {
-  struct Reach {
-    int first = 0;
-    int count = 0;
-  };
-
-  std::vector<Reach> reaches;
-  std::vector<std::int32_t> values;  ///< `stride` for each result position
-  std::size_t stride = 0;
-
-  [[nodiscard]] const std::int32_t* of(std::size_t i) const { return values.data() + i * stride; }
-};
-
-/// A triangle of height 1 over -1 .. 1.
-double triangle(double x) { return std::max(0.0, 1.0 - std::abs(x)); }
-
-Weights make_weights(int source_size, int result_size) {
-  const double scale = static_cast<double>(source_size) / result_size;
-  // Where the image grows the triangle spans neighbouring pixels, where it shrinks all that
-  // become one.
-  const double reach = std::max(scale, 1.0);
-  Weights weights;
-  weights.stride = static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
-  weights.reaches.resize(static_cast<std::size_t>(result_size));
-  weights.values.resize(weights.reaches.size() * weights.stride);
-  std::vector<double> parts(weights.stride);
-  for (std::size_t i = 0; i < weights.reaches.size(); ++i) {
-    const double center = (static_cast<double>(i) + 0.5) * scale;
-    const int first = std::max(0, static_cast<int>(center - reach + 0.5));
-    const int last = std::min(source_size, static_cast<int>(center + reach + 0.5));
-    weights.reaches[i] = {first, last - first};
-    const auto count = static_cast<std::size_t>(last - first);
-    double sum = 0;
-    for (std::size_t k = 0; k < count; ++k) {
-      parts[k] = triangle((static_cast<double>(k) + first - center + 0.5) * (1.0 / reach));
-      sum += parts[k];
-    }
-    for (std::size_t k = 0; k < count; ++k) {
-      const double part = sum == 0 ? parts[k] : parts[k] / sum;
-      weights.values[i * weights.stride + k] =
-          static_cast<std::int32_t>(0.5 + part * (1 << WeightBits));
-    }
-  }
-  return weights;
-}
-
-std::uint8_t to_byte(std::int32_t sum) {
-  return static_cast<std::uint8_t>(std::clamp(sum >> WeightBits, 0, 255));
-}
-
-template <int Channels>
-void resize_row(const std::uint8_t* source, const Weights& weights, std::uint8_t* result) {
-  for (std::size_t x = 0; x < weights.reaches.size(); ++x) {
-    const auto [first, count] = weights.reaches[x];
-    const std::int32_t* weight = weights.of(x);
-    const std::uint8_t* pixel = source + static_cast<std::ptrdiff_t>(first) * Channels;
-    std::int32_t sums[Channels];
-    std::fill_n(sums, Channels, Half);
-    for (int k = 0; k < count; ++k, pixel += Channels) {
-      for (int channel = 0; channel < Channels; ++channel) {
-        sums[channel] += pixel[channel] * weight[k];
-      }
-    }
-    for (int channel = 0; channel < Channels; ++channel) *result++ = to_byte(sums[channel]);
-  }
-}
-
-void resize_rows(const ImageView& source, int width, std::uint8_t* result) {
-  const Weights weights = make_weights(source.width, width);
-  const auto channels = static_cast<std::size_t>(source.channels);
-  const std::size_t source_bytes = static_cast<std::size_t>(source.width) * channels;
-  const std::size_t result_bytes = static_cast<std::size_t>(width) * channels;
-  const auto resize = source.channels == 1 ? resize_row<1> : resize_row<3>;
-  for (std::size_t y = 0; y < static_cast<std::size_t>(source.height); ++y) {
-    resize(source.pixels + y * source_bytes, weights, result + y * result_bytes);
-  }
-}
-
-/// Whole rows are added up, so the compiler can do many columns at once.
-void resize_columns(const ImageView& source, int height, std::uint8_t* result) {
-  const Weights weights = make_weights(source.height, height);
-  const std::size_t row_bytes =
-      static_cast<std::size_t>(source.width) * static_cast<std::size_t>(source.channels);
-  std::vector<std::int32_t> sums(row_bytes);
-  for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y, result += row_bytes) {
-    const auto [first, count] = weights.reaches[y];
-    std::fill(sums.begin(), sums.end(), Half);
-    for (int k = 0; k < count; ++k) {
-      const std::int32_t weight = weights.of(y)[k];
-      const std::uint8_t* row = source.pixels + static_cast<std::size_t>(first + k) * row_bytes;
-      std::int32_t* const sum = sums.data();
-      for (std::size_t x = 0; x < row_bytes; ++x) sum[x] += row[x] * weight;
-    }
-    std::transform(sums.begin(), sums.end(), result, to_byte);
-  }
-}
 
 void check_side(std::string_view what, int size) {
   if (size >= 1 && size <= MostPixelsASide) return;
@@ -123,9 +24,14 @@ void check_side(std::string_view what, int size) {
       fmt::format("resize_image: {} is {}; it lies in 1 .. {}", what, size, MostPixelsASide));
 }
 
-}  // namespace
+void check_window(std::string_view what, int begin, int length, int size) {
+  if (begin >= 0 && length >= 0 && length <= size - begin) return;
+  throw InvalidArgument(
+      fmt::format("resize_image: the window begins at {} {} and has {}; the result has {}", what,
+                  begin, length, size));
+}
 
-void resize_image(const ImageView& source, int height, int width, Image& result) {
+void check(const ImageView& source, int height, int width, const ImageWindow& window) {
   check_side("the source's height", source.height);
   check_side("the source's width", source.width);
   check_side("the height", height);
@@ -134,19 +40,72 @@ void resize_image(const ImageView& source, int height, int width, Image& result)
     throw InvalidArgument(
         fmt::format("resize_image: the source has {} channels; it has 1 or 3", source.channels));
   }
-  result.resize(height, width, source.channels);
-  if (height == source.height && width == source.width) {
-    std::copy_n(source.pixels, source.bytes(), result.pixels.begin());
-  } else if (height == source.height) {
-    resize_rows(source, width, result.pixels.data());
-  } else if (width == source.width) {
-    resize_columns(source, height, result.pixels.data());
-  } else {
-    Image narrow;
-    narrow.resize(source.height, width, source.channels);
-    resize_rows(source, width, narrow.pixels.data());
-    resize_columns(narrow.view(), height, result.pixels.data());
+  check_window("row", window.top, window.height, height);
+  check_window("column", window.left, window.width, width);
+}
+
+/// The rows of an image from row `top` and column `left` on.
+PixelRows rows_from(const ImageView& image, int top, int left) {
+  const auto channels = static_cast<std::size_t>(image.channels);
+  const std::size_t row_bytes = static_cast<std::size_t>(image.width) * channels;
+  return {image.pixels + static_cast<std::size_t>(top) * row_bytes +
+              static_cast<std::size_t>(left) * channels,
+          row_bytes};
+}
+
+void copy_rows(const PixelRows& source, std::size_t bytes, Image& result) {
+  for (std::size_t y = 0; y < static_cast<std::size_t>(result.height); ++y) {
+    std::copy_n(source.pixels + y * source.row_bytes, bytes, result.pixels.data() + y * bytes);
   }
+}
+
+}  // namespace
+
+struct ImageResizer::Memory {
+  ResizeWeights weights_across;
+  ResizeWeights weights_down;
+  AcrossResizer across;
+  std::vector<std::int32_t> sums;
+};
+
+ImageResizer::ImageResizer() : memory_(std::make_unique<Memory>()) {}
+ImageResizer::~ImageResizer() = default;
+ImageResizer::ImageResizer(ImageResizer&&) noexcept = default;
+ImageResizer& ImageResizer::operator=(ImageResizer&&) noexcept = default;
+
+void ImageResizer::resize(const ImageView& source, int height, int width, const ImageWindow& window,
+                          Interpolation interpolation, Image& result) {
+  check(source, height, width, window);
+  result.resize(window.height, window.width, source.channels);
+  if (result.pixels.empty()) return;
+  const std::size_t row_bytes = result.pixels.size() / static_cast<std::size_t>(window.height);
+  ResizeWeights& down = memory_->weights_down;
+  ResizeWeights& across = memory_->weights_across;
+
+  int first_row = window.top;  // of the rows of the source that are needed
+  int row_count = window.height;
+  if (height != source.height) {
+    down.make(source.height, height, window.top, window.height, interpolation);
+    first_row = down.source_begin();
+    row_count = down.source_end() - first_row;
+  }
+  PixelRows rows = rows_from(source, first_row, window.left);
+  if (width != source.width) {
+    across.make(source.width, width, window.left, window.width, interpolation);
+    rows = memory_->across.resize(rows_from(source, first_row, 0).pixels,
+                                  static_cast<std::size_t>(row_count),
+                                  static_cast<std::size_t>(source.width), source.channels, across);
+  }
+  if (height != source.height) {
+    resize_down(rows, first_row, row_bytes, down, memory_->sums, result.pixels.data());
+  } else {
+    copy_rows(rows, row_bytes, result);
+  }
+}
+
+void resize_image(const ImageView& source, int height, int width, Image& result,
+                  Interpolation interpolation) {
+  ImageResizer().resize(source, height, width, {0, 0, height, width}, interpolation, result);
 }
 
 ImageShape with_shorter_side(const ImageShape& shape, int side) {

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "data/scale_levels.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/data/resize_image.hpp"
+#include "rcap/data/trivial_augment.hpp"
 
 namespace rcap {
 namespace {
-
-constexpr std::size_t Levels = 256;
 
 /// Where a central crop begins if `spare` rows are left over: half of them, rounded to the
 /// even neighbour as Python does it. Missing rows are split with the odd one at the end.
@@ -19,10 +22,25 @@ int central(int spare) {
   return spare < 0 ? -(-spare / 2) : static_cast<int>(std::nearbyint(spare / 2.0));
 }
 
+ImageShape shape_of(const ImageView& image) { return {image.height, image.width, image.channels}; }
+
+/// Copies a row from right to left, pixel by pixel.
+template <std::size_t Channels>
+void copy_mirrored(const std::uint8_t* from, std::ptrdiff_t pixels, std::uint8_t* to) {
+  // With a byte more than a pixel of three has, where it lies within the row and is written
+  // over by the next pixel: one access instead of three.
+  constexpr std::size_t Together = Channels == 3 ? 4 : Channels;
+  for (std::ptrdiff_t i = 0; i < pixels; ++i, to += Channels) {
+    const bool inside = i > 0 && i + 1 < pixels;
+    std::memcpy(to, from + (pixels - 1 - i) * static_cast<std::ptrdiff_t>(Channels),
+                inside ? Together : Channels);
+  }
+}
+
 }  // namespace
 
 Transform::Transform(const TransformOptions& options) : options_(options) {
-  for (const int size : {options.resize, options.crop, options.padding}) {
+  for (const int size : {options.center_crop, options.resize, options.crop, options.padding}) {
     if (size < 0)
       throw InvalidArgument(fmt::format("transform: a size is {}; sizes are >= 0", size));
   }
@@ -33,86 +51,134 @@ Transform::Transform(const TransformOptions& options) : options_(options) {
       throw InvalidArgument(
           fmt::format("transform: deviation[{}] is {}; it must be above 0", channel, deviation));
     }
-    for (std::size_t level = 0; level < Levels; ++level) {
-      // In this order and precision: ToTensor divides by 255, Normalize does the rest.
-      const float scaled = static_cast<float>(level) / 255.0F;
-      numbers_of_.push_back((scaled - normal.mean[channel]) / deviation);
-    }
+  }
+  for (std::size_t i = 0; i < ScalePeriod && !normal.mean.empty(); ++i) {
+    grey_.mean.push_back(normal.mean[0]);
+    grey_.deviation.push_back(normal.deviation[0]);
+    if (normal.mean.size() < 3) continue;
+    colour_.mean.push_back(normal.mean[i % 3]);
+    colour_.deviation.push_back(normal.deviation[i % 3]);
   }
 }
 
-ImageShape Transform::output_shape(ImageShape image) const noexcept {
-  if (options_.crop > 0) return {options_.crop, options_.crop, image.channels};
-  return options_.resize > 0 ? with_shorter_side(image, options_.resize) : image;
+ImageShape Transform::after_center_crop(ImageShape image) const {
+  const int side = options_.center_crop;
+  return side > 0 ? ImageShape{side, side, image.channels} : image;
 }
 
-void Transform::apply(ImageView image, std::optional<SampleRandom> random, Image& scratch,
+ImageShape Transform::after_resize(ImageShape image) const {
+  const int shorter = std::min(image.height, image.width);
+  if (options_.resize == 0 || shorter == 0 || shorter == options_.resize) return image;
+  return with_shorter_side(image, options_.resize);
+}
+
+ImageShape Transform::after_crop(ImageShape image) const {
+  const int side = options_.crop;
+  return side > 0 ? ImageShape{side, side, image.channels} : image;
+}
+
+ImageShape Transform::output_shape(ImageShape image) const {
+  return after_crop(after_resize(after_center_crop(image)));
+}
+
+void Transform::check(const ImageView& image) const {
+  const std::size_t normalized = options_.normalization.mean.size();
+  if ((image.channels == 1 || image.channels == 3) &&
+      static_cast<std::size_t>(image.channels) <= normalized) {
+    return;
+  }
+  throw InvalidArgument(
+      fmt::format("transform: an image has {} channels, the normalisation {}; images have 1 or 3, "
+                  "and no more than the normalisation",
+                  image.channels, normalized));
+}
+
+void Transform::apply(ImageView image, std::optional<SampleRandom> random, Scratch& scratch,
                       float* numbers) const {
-  if (options_.resize > 0 && std::min(image.height, image.width) != options_.resize) {
-    const ImageShape shape =
-        with_shorter_side({image.height, image.width, image.channels}, options_.resize);
-    resize_image(image, shape.height, shape.width, scratch);
-    image = scratch.view();
+  check(image);
+  if (const ImageShape middle = after_center_crop(shape_of(image)); middle != shape_of(image)) {
+    cut_out(image, central_window(shape_of(image), middle), scratch.centered);
+    image = scratch.centered.view();
   }
-  const ImageShape out = output_shape({image.height, image.width, image.channels});
-  const Window window =
-      random ? random_window(image, out, *random)
-             : Window{central(image.height - out.height), central(image.width - out.width), false};
-  copy_window(image, window, out, numbers);
+  const ImageShape resized = after_resize(shape_of(image));
+  const ImageShape out = after_crop(resized);
+  Window window = random ? random_window(resized, out, *random) : central_window(resized, out);
+  if (resized != shape_of(image)) image = resize_window(image, resized, window, scratch);
+  if (window != Window{0, 0, image.height, image.width, false}) {
+    cut_out(image, window, scratch.cropped);
+    image = scratch.cropped.view();
+  }
+  if (random && options_.trivial_augment) {
+    augment(image, draw_augmentation(*random), scratch.augmented);
+    image = scratch.augmented.view();
+  }
+  const Scale& scale = image.channels == 1 ? grey_ : colour_;
+  scale_levels(image.pixels, image.bytes(), scale.mean.data(), scale.deviation.data(), numbers);
 }
 
-Transform::Window Transform::random_window(ImageView image, ImageShape out,
+Transform::Window Transform::central_window(ImageShape image, ImageShape out) {
+  return {central(image.height - out.height), central(image.width - out.width), out.height,
+          out.width, false};
+}
+
+Transform::Window Transform::random_window(ImageShape image, ImageShape out,
                                            SampleRandom& random) const {
-  const int spare_rows = image.height + 2 * options_.padding - out.height;
-  const int spare_columns = image.width + 2 * options_.padding - out.width;
-  if (spare_rows < 0 || spare_columns < 0) {
-    throw InvalidArgument(
-        fmt::format("transform: an image of {} x {} is smaller than the crop of {} x {}; resize it "
-                    "first",
-                    image.height, image.width, out.height, out.width));
-  }
-  Window window{-options_.padding, -options_.padding, false};
-  if (spare_rows > 0 || spare_columns > 0) {
-    window.top += random.below(spare_rows + 1);
-    window.left += random.below(spare_columns + 1);
+  Window window = central_window(image, out);
+  if (options_.random_crop) {
+    const int spare_rows = image.height + 2 * options_.padding - out.height;
+    const int spare_columns = image.width + 2 * options_.padding - out.width;
+    if (spare_rows < 0 || spare_columns < 0) {
+      throw InvalidArgument(fmt::format(
+          "transform: an image of {} x {} is smaller than the crop of {} x {}; resize it first",
+          image.height, image.width, out.height, out.width));
+    }
+    const bool can_vary = spare_rows > 0 || spare_columns > 0;
+    window.top = (can_vary ? random.below(spare_rows + 1) : 0) - options_.padding;
+    window.left = (can_vary ? random.below(spare_columns + 1) : 0) - options_.padding;
   }
   window.flipped = options_.flip && random.below(2) == 1;
   return window;
 }
 
-void Transform::copy_window(ImageView image, const Window& window, ImageShape out,
-                            float* numbers) const {
-  const int channels = image.channels;
-  const int begin = std::clamp(-window.left, 0, out.width);  // columns that lie in the image
-  const int end = std::clamp(image.width - window.left, begin, out.width);
-  const auto put_black = [&](float*& to, int pixels) {
-    for (int i = 0; i < pixels; ++i) {
-      for (int c = 0; c < channels; ++c) *to++ = numbers_of_[Levels * static_cast<std::size_t>(c)];
-    }
+ImageView Transform::resize_window(const ImageView& image, ImageShape shape, Window& window,
+                                   Scratch& scratch) const {
+  const auto part = [](int begin, int length, int end) {
+    const int first = std::clamp(begin, 0, end);
+    return std::pair(first, std::clamp(begin + length, first, end) - first);
   };
-  for (int row = 0; row < out.height; ++row) {
-    float* to = numbers + static_cast<std::ptrdiff_t>(row) * out.width * channels;
-    float* const row_begin = to;
-    const int source_row = window.top + row;
-    if (source_row < 0 || source_row >= image.height) {
-      put_black(to, out.width);
+  const auto [top, height] = part(window.top, window.height, shape.height);
+  const auto [left, width] = part(window.left, window.width, shape.width);
+  scratch.resizer.resize(image, shape.height, shape.width, {top, left, height, width},
+                         options_.interpolation, scratch.resized);
+  window.top -= top;
+  window.left -= left;
+  return scratch.resized.view();
+}
+
+void Transform::cut_out(const ImageView& image, const Window& window, Image& result) {
+  result.resize(window.height, window.width, image.channels);
+  // Columns of the window, counted from its left, that lie in the image.
+  const int begin = std::clamp(-window.left, 0, window.width);
+  const int end = std::clamp(image.width - window.left, begin, window.width);
+  const int black = window.flipped ? window.width - end : begin;  // before them in the result
+  const auto bytes = [&](int pixels) { return std::ptrdiff_t{pixels} * image.channels; };
+  const auto mirror = image.channels == 1 ? copy_mirrored<1> : copy_mirrored<3>;
+  std::uint8_t* to = result.pixels.data();
+  for (int row = window.top; row < window.top + window.height; ++row, to += bytes(window.width)) {
+    if (row < 0 || row >= image.height || begin == end) {
+      std::fill_n(to, bytes(window.width), std::uint8_t{0});
       continue;
     }
-    put_black(to, begin);
-    const std::uint8_t* from =
-        image.pixels +
-        (static_cast<std::ptrdiff_t>(source_row) * image.width + window.left + begin) * channels;
-    for (int i = begin; i < end; ++i) {
-      for (int c = 0; c < channels; ++c) {
-        *to++ = numbers_of_[Levels * static_cast<std::size_t>(c) + *from++];
-      }
+    const std::uint8_t* const from =
+        image.pixels + bytes(image.width) * row + bytes(window.left + begin);
+    std::fill_n(to, bytes(black), std::uint8_t{0});
+    if (window.flipped) {
+      mirror(from, end - begin, to + bytes(black));
+    } else {
+      std::copy_n(from, bytes(end - begin), to + bytes(black));
     }
-    put_black(to, out.width - end);
-    if (!window.flipped) continue;
-    for (int left = 0, right = out.width - 1; left < right; ++left, --right) {
-      std::swap_ranges(row_begin + left * channels, row_begin + (left + 1) * channels,
-                       row_begin + right * channels);
-    }
+    const int filled = black + end - begin;
+    std::fill_n(to + bytes(filled), bytes(window.width - filled), std::uint8_t{0});
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "rcap/core/error.hpp"
 #include "rcap/io/safetensors.hpp"
+#include "rcap/models/stored_tensor.hpp"
 
 namespace rcap {
 namespace {
@@ -21,33 +22,7 @@ constexpr const char* TensorsName = "training.safetensors";
 constexpr const char* PrunerName = "pruner.rcap";
 constexpr const char* NamePattern = "epoch-{:06}-batch-{:06}";
 constexpr const char* StateKey = "rcap_run_state";
-
-struct TypePair {
-  TensorType stored;
-  torch::Dtype torch;
-};
-
-constexpr TypePair Types[] = {
-    {TensorType::F64, torch::kDouble}, {TensorType::F32, torch::kFloat},
-    {TensorType::F16, torch::kHalf},   {TensorType::BF16, torch::kBFloat16},
-    {TensorType::I64, torch::kLong},   {TensorType::I32, torch::kInt},
-    {TensorType::I16, torch::kShort},  {TensorType::I8, torch::kChar},
-    {TensorType::U8, torch::kByte},    {TensorType::Bool, torch::kBool},
-};
-
-TensorType stored_type(torch::Dtype type) {
-  for (const TypePair& pair : Types) {
-    if (pair.torch == type) return pair.stored;
-  }
-  throw InternalError("checkpoint: a tensor of an unknown type");
-}
-
-torch::Dtype torch_type(TensorType type) {
-  for (const TypePair& pair : Types) {
-    if (pair.stored == type) return pair.torch;
-  }
-  throw InternalError("checkpoint: a stored tensor of an unknown type");
-}
+constexpr const char* FrozenKey = "frozen_parameters";
 
 std::string to_text(const RunState& state) {
   Json json;
@@ -82,14 +57,14 @@ RunState from_text(const fs::path& path, const std::string& text) {
 
 /// Copies a stored tensor over one of the same shape and type.
 void copy_over(const fs::path& path, const TensorView& stored, const torch::Tensor& tensor) {
-  if (stored.shape != tensor.sizes().vec() || torch_type(stored.type) != tensor.scalar_type()) {
+  const torch::Tensor values = tensor_of(stored);
+  if (values.sizes() != tensor.sizes() || values.scalar_type() != tensor.scalar_type()) {
     throw StateMismatch(fmt::format(
         "{}: tensor {} has shape {}, the network wants {}; resume with the network the run began "
         "with",
         path.string(), stored.name, stored.shape, tensor.sizes().vec()));
   }
-  auto* data = const_cast<std::byte*>(stored.data.data());
-  tensor.copy_(torch::from_blob(data, stored.shape, torch_type(stored.type)));
+  tensor.copy_(values);
 }
 
 void load_tensors(const fs::path& path, const SafetensorsFile& file, const NamedTensors& tensors) {
@@ -105,6 +80,10 @@ void load_tensors(const fs::path& path, const SafetensorsFile& file, const Named
   }
 }
 
+std::string frozen_text(const Engine& engine) {
+  return fmt::format("{:016x}", engine.frozen_fingerprint());
+}
+
 void sync_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -113,21 +92,6 @@ void sync_folder(const fs::path& folder) {
 }
 
 }  // namespace
-
-void save_tensors(const fs::path& path, const NamedTensors& tensors,
-                  const std::map<std::string, std::string>& metadata) {
-  std::vector<torch::Tensor> held;
-  std::vector<TensorView> views;
-  for (const auto& [name, tensor] : tensors) {
-    held.push_back(tensor.detach().to(torch::kCPU).contiguous());
-    const torch::Tensor& host = held.back();
-    views.push_back({name,
-                     stored_type(host.scalar_type()),
-                     host.sizes().vec(),
-                     {static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes()}});
-  }
-  write_safetensors(path, views, metadata);
-}
 
 std::vector<fs::path> Checkpoints::found() const {
   std::vector<fs::path> checkpoints;
@@ -151,7 +115,8 @@ void Checkpoints::save(const RunState& state, const Engine& engine, const Pruner
   if (error) {
     throw BadFile(fmt::format("{}: cannot be made: {}", temporary.string(), error.message()));
   }
-  save_tensors(temporary / TensorsName, engine.state(), {{StateKey, to_text(state)}});
+  save_tensors(temporary / TensorsName, engine.state(),
+               {{StateKey, to_text(state)}, {FrozenKey, frozen_text(engine)}});
   pruner.save(temporary / PrunerName);
   const auto older = found();
   fs::rename(temporary, target, error);
@@ -169,6 +134,13 @@ RunState Checkpoints::load(Engine& engine, Pruner& pruner) const {
   const auto text = file.metadata().find(StateKey);
   if (text == file.metadata().end()) {
     throw BadFile(fmt::format("{}: is not a checkpoint of a run", (newest / TensorsName).string()));
+  }
+  const auto frozen = file.metadata().find(FrozenKey);
+  if (frozen == file.metadata().end() || frozen->second != frozen_text(engine)) {
+    throw StateMismatch(fmt::format(
+        "{}: the frozen part of the network was another one; resume with the --weights file the "
+        "run began with",
+        (newest / TensorsName).string()));
   }
   const RunState state = from_text(newest / TensorsName, text->second);
   pruner.load(newest / PrunerName);

@@ -48,8 +48,4 @@ class Checkpoints {
   std::filesystem::path folder_;
 };
 
-/// Writes tensors to a safetensors file, from whatever device and memory format.
-void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
-                  const std::map<std::string, std::string>& metadata);
-
 }  // namespace rcap

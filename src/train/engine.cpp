@@ -2,9 +2,12 @@
 
 #include <string_view>
 
+#define XXH_INLINE_ALL
 #include <ATen/autocast_mode.h>
+#include <xxhash.h>
 
 #include "rcap/core/error.hpp"
+#include "rcap/models/load_weights.hpp"
 #include "rcap/models/make_model.hpp"
 
 namespace rcap {
@@ -66,31 +69,47 @@ class Autocast {
 };
 
 std::shared_ptr<Network> make_network(const TrainOptions& options, ImageShape shape,
-                                      ClassId class_count, const torch::Device& device) {
-  auto network = make_model(options.model, {shape.channels, class_count, options.seed});
-  network->to(device);
-  if (!options.channels_last) return network;
-  for (torch::Tensor& parameter : network->parameters()) {
-    // Module::to knows no memory format.
-    if (parameter.dim() == 4) {
-      parameter.set_data(parameter.data().contiguous(at::MemoryFormat::ChannelsLast));
-    }
+                                      ClassId class_count, const torch::Device& device,
+                                      std::vector<std::string>& remarks) {
+  auto network = make_model(options.model, {.channels = shape.channels,
+                                            .class_count = class_count,
+                                            .seed = options.seed,
+                                            .image_height = shape.height,
+                                            .image_width = shape.width,
+                                            .dino = options.dino});
+  if (!options.weights.empty()) {
+    remarks.push_back(fmt::format("{}: {}", options.weights.string(),
+                                  describe(load_weights(*network, options.weights))));
   }
+  network->to(device);
+  if (options.channels_last) use_channels_last(*network);
   return network;
 }
 
-void turn_off_dropout(torch::nn::Module& network) {
-  for (const auto& module : network.modules()) {
-    if (module->as<torch::nn::Dropout>() != nullptr) module->eval();
+std::vector<torch::Tensor> trained_parameters(const Network& network) {
+  std::vector<torch::Tensor> trained;
+  for (torch::Tensor& parameter : network.parameters()) {
+    if (parameter.requires_grad()) trained.push_back(std::move(parameter));
   }
-}
-
-std::span<const float> as_span(const torch::Tensor& tensor) {
-  return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+  return trained;
 }
 
 torch::Tensor on_host(const torch::Tensor& tensor) {
   return tensor.detach().to(torch::kCPU, torch::kFloat).contiguous();
+}
+
+std::uint64_t fingerprint_of_frozen(const Network& network) {
+  std::uint64_t fingerprint = 0;
+  for (const torch::Tensor& parameter : network.parameters()) {
+    if (parameter.requires_grad()) continue;
+    const torch::Tensor values = on_host(parameter);
+    fingerprint = XXH3_64bits_withSeed(values.const_data_ptr(), values.nbytes(), fingerprint);
+  }
+  return fingerprint;
+}
+
+std::span<const float> as_span(const torch::Tensor& tensor) {
+  return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
 }  // namespace
@@ -99,9 +118,11 @@ Engine::Engine(const TrainOptions& options, ImageShape shape, ClassId class_coun
     : device_(find_device(options.device)),
       precision_(options.precision),
       channels_last_(options.channels_last),
+      part_size_((options.batch_size + options.grad_accumulation - 1) / options.grad_accumulation),
       shape_(shape),
-      network_(make_network(options, shape, class_count, device_)),
-      optimizer_(options, network_->parameters()) {
+      network_(make_network(options, shape, class_count, device_, remarks_)),
+      frozen_fingerprint_(fingerprint_of_frozen(*network_)),
+      optimizer_(options, trained_parameters(*network_)) {
   check_precision(precision_, device_);
 }
 
@@ -129,44 +150,76 @@ torch::Tensor Engine::losses_of(const torch::Tensor& logits, const Batch& batch)
   return F::cross_entropy(logits, labels, F::CrossEntropyFuncOptions().reduction(torch::kNone));
 }
 
-std::span<const float> Engine::forward(const Batch& batch, std::uint64_t seed) {
+/// Calls `use(part, first)` for each part of a batch; `first` is where it begins.
+template <class Use>
+void Engine::for_each_part(const Batch& batch, Use&& use) const {
+  const std::size_t numbers = batch.images.size() / batch.ids.size();
+  const auto size = static_cast<std::size_t>(part_size_);
+  for (std::size_t first = 0; first < batch.ids.size(); first += size) {
+    const std::size_t count = std::min(size, batch.ids.size() - first);
+    use(Batch{batch.ids.subspan(first, count),
+              batch.images.subspan(first * numbers, count * numbers),
+              batch.labels.subspan(first, count)},
+        first);
+  }
+}
+
+std::span<const float> Engine::forward(const Batch& batch, std::span<const float> weights,
+                                       std::uint64_t seed) {
   torch::manual_seed(seed);
   network_->train();
-  logits_ = run_network(batch);
-  losses_ = losses_of(logits_, batch);
-  host_losses_ = on_host(losses_);
+  logits_.clear();
+  last_losses_.reset();
+  std::vector<torch::Tensor> losses;
+  const double each = 1.0 / static_cast<double>(batch.ids.size());
+  for_each_part(batch, [&](const Batch& part, std::size_t first) {
+    if (last_losses_.defined()) learn_from_last_part();
+    const torch::Tensor logits = run_network(part);
+    last_losses_ = losses_of(logits, part);
+    const auto count = static_cast<std::int64_t>(part.ids.size());
+    last_factors_ = torch::full({count}, each, last_losses_.options().requires_grad(false));
+    if (!weights.empty()) {
+      auto* data = const_cast<float*>(weights.data() + first);
+      last_factors_ *= torch::from_blob(data, {count}).to(device_);
+    }
+    logits_.push_back(logits.detach());
+    losses.push_back(last_losses_.detach());
+  });
+  host_losses_ = on_host(torch::cat(losses));
   return as_span(host_losses_);
 }
 
+void Engine::learn_from_last_part() {
+  last_losses_.backward(last_factors_);
+  last_losses_.reset();
+}
+
 std::span<const float> Engine::logits() {
-  host_outputs_ = on_host(logits_);
+  host_outputs_ = on_host(torch::cat(logits_));
   return as_span(host_outputs_);
 }
 
 std::span<const float> Engine::probabilities() {
-  host_outputs_ = on_host(torch::softmax(logits_.detach(), 1));
+  host_outputs_ = on_host(torch::softmax(torch::cat(logits_), 1));
   return as_span(host_outputs_);
 }
 
-void Engine::update(std::span<const float> weights, double learning_rate) {
-  const std::int64_t count = losses_.size(0);
-  const double each = 1.0 / static_cast<double>(count);
-  torch::Tensor factors = torch::full({count}, each, losses_.options().requires_grad(false));
-  if (!weights.empty()) {
-    auto* data = const_cast<float*>(weights.data());
-    factors *= torch::from_blob(data, {count}).to(device_);
-  }
-  losses_.backward(factors);
+void Engine::update(double learning_rate) {
+  learn_from_last_part();
   optimizer_.step(learning_rate);
 }
 
 std::span<const float> Engine::initial_losses(const Batch& batch) {
   const torch::NoGradGuard no_grad;
   network_->train();
-  turn_off_dropout(*network_);
+  turn_off_chance(*network_);
   std::vector<torch::Tensor> remembered;
   for (const torch::Tensor& buffer : network_->buffers()) remembered.push_back(buffer.clone());
-  host_losses_ = on_host(losses_of(run_network(batch), batch));
+  std::vector<torch::Tensor> losses;
+  for_each_part(batch, [&](const Batch& part, std::size_t) {
+    losses.push_back(losses_of(run_network(part), part));
+  });
+  host_losses_ = on_host(torch::cat(losses));
   const auto buffers = network_->buffers();
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(remembered[i]);
   return as_span(host_losses_);
@@ -183,7 +236,8 @@ std::span<const std::int64_t> Engine::predict(const Batch& batch) {
 NamedTensors Engine::state() const {
   NamedTensors state;
   for (const auto& item : network_->named_parameters()) {
-    state.emplace_back("model." + item.key(), item.value());
+    // Frozen ones come from the weight file again.
+    if (item.value().requires_grad()) state.emplace_back("model." + item.key(), item.value());
   }
   for (const auto& item : network_->named_buffers()) {
     state.emplace_back("model." + item.key(), item.value());

@@ -29,14 +29,19 @@ double GroupAccuracy::worst() const {
 }
 
 double GroupAccuracy::average() const {
+  return weighted(std::vector<std::int64_t>(sizes_.size(), 1));
+}
+
+double GroupAccuracy::weighted(std::span<const std::int64_t> weights) const {
   double sum = 0;
-  std::int64_t present = 0;
-  for (const double accuracy : by_group()) {
-    if (std::isnan(accuracy)) continue;
-    sum += accuracy;
-    ++present;
+  double weight = 0;
+  const std::vector<double> accuracies = by_group();
+  for (std::size_t g = 0; g < accuracies.size(); ++g) {
+    if (std::isnan(accuracies[g])) continue;
+    sum += accuracies[g] * static_cast<double>(weights[g]);
+    weight += static_cast<double>(weights[g]);
   }
-  return present == 0 ? Absent : sum / static_cast<double>(present);
+  return weight == 0 ? Absent : sum / weight;
 }
 
 double GroupAccuracy::overall() const {

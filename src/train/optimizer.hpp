@@ -1,17 +1,13 @@
 #pragma once
 
-#include <string>
-#include <utility>
 #include <vector>
 
 #include <torch/torch.h>
 
+#include "rcap/models/tensor_file.hpp"
 #include "rcap/train/options.hpp"
 
 namespace rcap {
-
-/// Tensors under names, as checkpoints hold them.
-using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 
 /// SGD with momentum or AdamW over all parameters of a network, in one fused call a step:
 /// the optimisers of LibTorch's C++ side go through the tensors one by one.

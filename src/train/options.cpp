@@ -30,6 +30,30 @@ std::string_view name_of(Precision precision) {
   return precision == Precision::Fp32 ? "fp32" : "bf16";
 }
 
+std::string_view name_of(DinoFeatures features) {
+  switch (features) {
+    case DinoFeatures::ClsRegPatch:
+      return "cls-reg-patch";
+    case DinoFeatures::Cls2Avg:
+      return "cls2-avg";
+    case DinoFeatures::Cls3:
+      return "cls3";
+  }
+  throw InternalError("unknown features");
+}
+
+std::string_view name_of(HeadActivation activation) {
+  switch (activation) {
+    case HeadActivation::Relu:
+      return "relu";
+    case HeadActivation::Gelu:
+      return "gelu";
+    case HeadActivation::None:
+      return "none";
+  }
+  throw InternalError("unknown activation");
+}
+
 std::string_view name_of(InitialLoss loss) {
   return loss == InitialLoss::Forward ? "forward" : "log-c";
 }
@@ -104,7 +128,16 @@ void require(bool holds, std::string_view option, auto value, std::string_view r
   if (!holds) throw InvalidArgument(fmt::format("{} is {}; it must be {}", option, value, rule));
 }
 
+void require_size(int size, std::string_view option) {
+  constexpr int LargestSize = 4096;
+  require(size >= 0 && size <= LargestSize, option, size, fmt::format("from 0 to {}", LargestSize));
+}
+
 }  // namespace
+
+std::string_view name_of(GroupBy group_by) noexcept {
+  return group_by == GroupBy::Class ? "class" : "group";
+}
 
 std::vector<NamedOption> list_options(const TrainOptions& options) {
   OptionList list;
@@ -112,13 +145,27 @@ std::vector<NamedOption> list_options(const TrainOptions& options) {
   if (!options.data_folder.empty()) list.text("data", options.data_folder.string());
   list.number("imbalance", options.imbalance);
   list.flag("skip-bad", options.skip_bad);
+  list.text("group-by", name_of(options.group_by));
+  list.flag("fast-decode", options.fast_decode);
+  list.number("center-crop", options.center_crop);
+  list.number("resize", options.resize);
+  list.text("interpolation",
+            options.interpolation == Interpolation::Bilinear ? "bilinear" : "bicubic");
   list.number("image-size", options.image_size);
+  list.flag("random-crop", options.random_crop);
   list.number("crop-padding", options.crop_padding);
   list.flag("flip", options.flip);
+  list.flag("trivial-augment", options.trivial_augment);
   list_method_options(options, list);
   list.text("model", options.model);
+  if (!options.weights.empty()) list.text("weights", options.weights.string());
+  if (options.model == "dinov2-mlp") {
+    list.text("features", name_of(options.dino.features));
+    list.text("head-activation", name_of(options.dino.activation));
+  }
   list.number("epochs", options.epochs);
   list.number("batch-size", options.batch_size);
+  list.number("grad-accumulation", options.grad_accumulation);
   list.text("optimizer", name_of(options.optimizer));
   list.number("lr", options.learning_rate);
   if (options.optimizer == OptimizerKind::Sgd) {
@@ -139,6 +186,8 @@ std::vector<NamedOption> list_options(const TrainOptions& options) {
 void check_options(const TrainOptions& options) {
   require(options.epochs >= 1, "--epochs", options.epochs, "at least 1");
   require(options.batch_size >= 1, "--batch-size", options.batch_size, "at least 1");
+  require(options.grad_accumulation >= 1 && options.grad_accumulation <= options.batch_size,
+          "--grad-accumulation", options.grad_accumulation, "from 1 to the batch size");
   require(std::isfinite(options.learning_rate) && options.learning_rate > 0, "--lr",
           options.learning_rate, "above 0");
   require(options.momentum >= 0 && options.momentum < 1, "--momentum", options.momentum,
@@ -147,14 +196,26 @@ void check_options(const TrainOptions& options) {
           options.momentum, "above 0");
   require(std::isfinite(options.weight_decay) && options.weight_decay >= 0, "--weight-decay",
           options.weight_decay, "at least 0");
-  require(options.image_size >= 0 && options.image_size <= 4096, "--image-size", options.image_size,
-          "from 0 to 4096");
+  require_size(options.center_crop, "--center-crop");
+  require_size(options.resize, "--resize");
+  require_size(options.image_size, "--image-size");
+  require(options.resize == 0 || options.image_size == 0 || options.resize >= options.image_size,
+          "--resize", options.resize, fmt::format("at least --image-size, {}", options.image_size));
   require(options.crop_padding >= 0 && options.crop_padding <= 1024, "--crop-padding",
           options.crop_padding, "from 0 to 1024");
   require(options.data_workers >= 1, "--data-workers", options.data_workers, "at least 1");
   require(options.evaluate_every >= 0, "--evaluate-every", options.evaluate_every, "at least 0");
   require(options.checkpoint_seconds >= 0, "--checkpoint-seconds", options.checkpoint_seconds,
           "at least 0");
+}
+
+void require_weights(const TrainOptions& options) {
+  if (options.model == "dinov2-mlp" && options.weights.empty()) {
+    throw InvalidArgument(
+        "--model dinov2-mlp trains a head on a frozen backbone, which must know something: give "
+        "its "
+        "weights with --weights FILE (docs/models.md tells where they come from)");
+  }
 }
 
 }  // namespace rcap

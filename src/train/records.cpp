@@ -38,6 +38,9 @@ void put_evaluation(Json& json, const Evaluation& evaluation) {
   json["accuracy"] = number(evaluation.accuracy);
   json["worst_group_accuracy"] = number(evaluation.worst_group_accuracy);
   json["average_group_accuracy"] = number(evaluation.average_group_accuracy);
+  if (evaluation.adjusted_average_accuracy) {
+    json["adjusted_average_accuracy"] = number(*evaluation.adjusted_average_accuracy);
+  }
   json["group_accuracy"] = Json::array();
   for (const double accuracy : evaluation.group_accuracy) {
     json["group_accuracy"].push_back(number(accuracy));
@@ -63,6 +66,10 @@ void from_json(const Json& json, Evaluation& evaluation) {
   evaluation.accuracy = from_number(json.at("accuracy"));
   evaluation.worst_group_accuracy = from_number(json.at("worst_group_accuracy"));
   evaluation.average_group_accuracy = from_number(json.at("average_group_accuracy"));
+  evaluation.adjusted_average_accuracy.reset();
+  if (const auto adjusted = json.find("adjusted_average_accuracy"); adjusted != json.end()) {
+    evaluation.adjusted_average_accuracy = from_number(*adjusted);
+  }
   evaluation.group_accuracy.clear();
   for (const Json& accuracy : json.at("group_accuracy")) {
     evaluation.group_accuracy.push_back(from_number(accuracy));
@@ -109,6 +116,7 @@ void to_json(Json& json, const Summary& summary) {
   json["dataset"] = summary.dataset;
   json["imbalance"] = summary.imbalance;
   json["model"] = summary.model;
+  json["group_by"] = summary.group_by;
   json["method"] = summary.method;
   if (!summary.class_share.empty()) json["class_share"] = summary.class_share;
   json["pruning_rate"] = summary.pruning_rate;

@@ -10,6 +10,7 @@
 #include "rcap/core/scorers/recall_scorer.hpp"
 #include "rcap/core/weighted_draw.hpp"
 #include "rcap/io/safetensors.hpp"
+#include "rcap/train/grouping.hpp"
 #include "train/session.hpp"
 #include "train/stopwatch.hpp"
 
@@ -30,10 +31,25 @@ std::unique_ptr<Pruner> keep_all(const TrainOptions& options, const Classes& cla
   return make_pruner("full", classes, pruner);
 }
 
+/// What the network tells apart, whatever the budget is split over.
+Classes labels_of(const Dataset& dataset) {
+  return std::make_shared<const ClassIndex>(dataset.train.labels, dataset.class_count());
+}
+
+/// Right answers as the group of the sample, wrong ones as another group.
+std::vector<ClassId> predicted_groups(std::span<const ClassId> groups, const Split& split,
+                                      std::span<const ClassId> predictions, ClassId group_count) {
+  std::vector<ClassId> predicted(groups.begin(), groups.end());
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    if (predictions[i] != split.labels[i]) predicted[i] = (predicted[i] + 1) % group_count;
+  }
+  return predicted;
+}
+
 std::vector<float> score_margins(const TrainOptions& options, const Dataset& dataset,
                                  const Classes& classes, TrainListener& listener) {
   Session session(options, dataset, dataset.train, keep_all(options, classes), "scoring", listener);
-  MarginScorer scorer(classes);
+  MarginScorer scorer(labels_of(dataset));
   while (!session.done()) {
     (void)session.train_epoch([&](const Batch& batch) {
       scorer.add(batch.ids, session.engine().logits());
@@ -49,7 +65,7 @@ std::vector<float> score_divergences(const TrainOptions& options, const Dataset&
   DivergenceOptions listening = options.divergence;
   listening.epochs = std::min(listening.epochs, options.epochs);
   listening.window = std::min(listening.window, listening.epochs);
-  DivergenceScorer scorer(classes, listening);
+  DivergenceScorer scorer(labels_of(dataset), listening);
   while (!scorer.done()) {
     (void)session.train_epoch([&](const Batch& batch) {
       scorer.add(batch.ids, session.engine().probabilities());
@@ -73,13 +89,15 @@ std::vector<double> score_recalls(const TrainOptions& options, const Dataset& da
   rest.subtract(held_out);
   const Split train = subset(dataset.train, rest.ids());
   const Split validation = subset(dataset.train, held_out.ids());
-  const auto train_classes =
-      std::make_shared<const ClassIndex>(train.labels, classes->class_count());
+  const auto train_classes = std::make_shared<const ClassIndex>(groups_of(train, options.group_by),
+                                                                classes->class_count());
   Session session(options, dataset, train, keep_all(options, train_classes), "scoring", listener);
   RecallScorer scorer(classes->class_count());
   while (!session.done()) {
     (void)session.train_epoch([](const Batch&) { return true; });
-    scorer.add(validation.labels, session.predict(validation));
+    const auto groups = groups_of(validation, options.group_by);
+    scorer.add(groups, predicted_groups(groups, validation, session.predict(validation),
+                                        classes->class_count()));
     scorer.end_epoch();
   }
   return scorer.recalls();

@@ -1,35 +1,47 @@
 #include "train/session.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/training_order.hpp"
+#include "rcap/train/grouping.hpp"
 #include "train/stopwatch.hpp"
 
 namespace rcap {
 namespace {
 
-constexpr std::int64_t EvaluationBatch = 256;
 /// The order of the pass before the first epoch.
 constexpr std::int64_t InitialEpoch = -1;
 
-/// Resize and crop to the size the network is to see; images that have one size stay.
 TransformOptions transform_options(const TrainOptions& options, const Dataset& dataset,
                                    bool training) {
   TransformOptions transform;
   transform.normalization = dataset.normalization;
-  transform.resize = options.image_size;
+  transform.center_crop = options.center_crop;
+  transform.resize = options.resize > 0 ? options.resize : options.image_size;
+  transform.interpolation = options.interpolation;
   transform.crop = options.image_size;
-  if (const auto shape = dataset.train.images->fixed_shape(); shape && options.image_size == 0) {
+  const auto shape = dataset.train.images->fixed_shape();
+  if (shape && transform.resize == 0 && transform.center_crop == 0) {
+    // As they are, but shifted where there is padding.
     transform.crop = shape->height == shape->width ? shape->height : 0;
   }
-  if (training) {
-    transform.padding = options.crop_padding;
-    transform.flip = options.flip;
-  }
+  if (!training) return transform;
+  transform.random_crop = options.random_crop;
+  transform.padding = options.crop_padding;
+  transform.flip = options.flip;
+  transform.trivial_augment = options.trivial_augment;
   return transform;
+}
+
+/// Large images go in smaller batches: an evaluation should not take more memory than a step.
+std::int64_t evaluation_batch(ImageShape shape) {
+  constexpr std::int64_t MostPixels = 1 << 21;
+  const std::int64_t pixels = std::int64_t{shape.height} * shape.width;
+  return std::clamp<std::int64_t>(MostPixels / pixels, 1, 256);
 }
 
 std::vector<SampleId> all_ids(const Split& split) {
@@ -135,7 +147,7 @@ void Session::train_batch(const Batch& batch, std::span<const float> weights,
   {
     const Stopwatch watch(seconds.train);
     const RandomStream dropout(options_.seed, Purpose::Dropout, position.epoch);
-    losses = engine_.forward(batch, dropout.bits(position.batch));
+    losses = engine_.forward(batch, weights, dropout.bits(position.batch));
   }
   check_losses(batch, losses, position);
   {
@@ -145,7 +157,7 @@ void Session::train_batch(const Batch& batch, std::span<const float> weights,
   }
   const Stopwatch watch(seconds.train);
   learning_rate_ = schedule_.learning_rate(position);
-  engine_.update(weights, learning_rate_);
+  engine_.update(learning_rate_);
 }
 
 void Session::check_losses(const Batch& batch, std::span<const float> losses,
@@ -169,8 +181,9 @@ void Session::check_losses(const Batch& batch, std::span<const float> losses,
 }
 
 std::vector<ClassId> Session::predict(const Split& split) {
-  BatchReader reader(split, Transform(transform_options(options_, dataset_, false)),
-                     {.batch_size = EvaluationBatch, .workers = options_.data_workers});
+  BatchReader reader(
+      split, Transform(transform_options(options_, dataset_, false)),
+      {.batch_size = evaluation_batch(reader_.shape()), .workers = options_.data_workers});
   const std::vector<SampleId> ids = all_ids(split);
   reader.start(ids, 0, std::nullopt);
   std::vector<ClassId> predictions;
@@ -185,12 +198,11 @@ std::vector<ClassId> Session::predict(const Split& split) {
 }
 
 GroupAccuracy Session::evaluate(const Split& split) {
-  const bool has_groups = !split.groups.empty();
-  GroupAccuracy accuracy(has_groups ? dataset_.group_names.size() : dataset_.class_names.size());
+  const auto groups = groups_of(split, options_.group_by);
+  GroupAccuracy accuracy(group_names(dataset_, options_.group_by).size());
   const std::vector<ClassId> predictions = predict(split);
   for (std::size_t i = 0; i < predictions.size(); ++i) {
-    accuracy.add(static_cast<std::size_t>(has_groups ? split.groups[i] : split.labels[i]),
-                 predictions[i] == split.labels[i]);
+    accuracy.add(static_cast<std::size_t>(groups[i]), predictions[i] == split.labels[i]);
   }
   return accuracy;
 }

@@ -1,10 +1,12 @@
 #include "rcap/train/trainer.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 
 #include "rcap/core/error.hpp"
 #include "rcap/data/open_dataset.hpp"
+#include "rcap/train/grouping.hpp"
 #include "train/checkpoint.hpp"
 #include "train/run_folder.hpp"
 #include "train/scoring.hpp"
@@ -35,26 +37,19 @@ TrainOptions completed(TrainOptions options) {
   return options;
 }
 
+/// How small JPEGs may be decoded, 0 for not smaller than they are.
+int least_side(const TrainOptions& options) {
+  if (!options.fast_decode || options.center_crop > 0) return 0;
+  return std::max(options.resize, options.image_size);
+}
+
 Dataset open_data(const TrainOptions& options) {
   return open_dataset(options.dataset, {.folder = options.data_folder,
                                         .imbalance = options.imbalance,
                                         .seed = options.seed,
+                                        .least_side = least_side(options),
                                         .skip_bad = options.skip_bad,
                                         .threads = options.data_workers});
-}
-
-Evaluation to_evaluation(const GroupAccuracy& accuracy) {
-  return {accuracy.overall(), accuracy.worst(), accuracy.average(), accuracy.by_group()};
-}
-
-std::vector<std::int64_t> group_sizes(const Dataset& dataset) {
-  const bool has_groups = !dataset.test.groups.empty();
-  std::vector<std::int64_t> sizes(has_groups ? dataset.group_names.size()
-                                             : dataset.class_names.size());
-  for (std::size_t i = 0; i < dataset.test.labels.size(); ++i) {
-    ++sizes[static_cast<std::size_t>(has_groups ? dataset.test.groups[i] : dataset.test.labels[i])];
-  }
-  return sizes;
 }
 
 /// One run in its folder.
@@ -76,7 +71,10 @@ class Run {
     set_threads(options_.threads);
     const Stopwatch watch(setup_seconds_);
     dataset_ = open_data(options_);
-    classes_ = std::make_shared<const ClassIndex>(dataset_.train.labels, dataset_.class_count());
+    require_groups(dataset_, options_.group_by);
+    classes_ = std::make_shared<const ClassIndex>(
+        groups_of(dataset_.train, options_.group_by),
+        static_cast<ClassId>(group_names(dataset_, options_.group_by).size()));
   }
 
   std::optional<Summary> execute() {
@@ -91,6 +89,7 @@ class Run {
                       make_pruner(options_.method, classes_, options_.pruner), "training",
                       listener_);
     }
+    for (const std::string& remark : session->engine().remarks()) listener_.on_remark(remark);
     const bool has_checkpoint = checkpoints_.any();
     if (has_checkpoint) session->state() = checkpoints_.load(session->engine(), session->pruner());
     RunState& state = session->state();
@@ -146,7 +145,7 @@ class Run {
     const bool due = (record.epoch + 1) % options_.evaluate_every == 0;
     if (due || session.done()) {
       const Stopwatch watch(state.epoch_seconds.evaluate);
-      record.evaluation = to_evaluation(session.evaluate(dataset_.test));
+      record.evaluation = evaluate(session);
     }
     record.seconds = state.epoch_seconds;
     state.run_seconds += state.epoch_seconds;
@@ -155,6 +154,19 @@ class Run {
     listener_.on_epoch(record, options_.epochs);
     if (checkpoint_is_due()) save(session);
     return session.done() || !listener_.wants_to_stop();
+  }
+
+  [[nodiscard]] Evaluation evaluate(Session& session) const {
+    const GroupAccuracy accuracy = session.evaluate(dataset_.test);
+    Evaluation evaluation{.accuracy = accuracy.overall(),
+                          .worst_group_accuracy = accuracy.worst(),
+                          .average_group_accuracy = accuracy.average(),
+                          .adjusted_average_accuracy = {},
+                          .group_accuracy = accuracy.by_group()};
+    if (options_.group_by == GroupBy::Group) {
+      evaluation.adjusted_average_accuracy = accuracy.weighted(classes_->class_sizes());
+    }
+    return evaluation;
   }
 
   [[nodiscard]] bool checkpoint_is_due() const {
@@ -180,6 +192,7 @@ class Run {
     summary.dataset = options_.dataset;
     summary.imbalance = options_.imbalance;
     summary.model = options_.model;
+    summary.group_by = name_of(options_.group_by);
     summary.method = options_.method;
     if (is_rcap) summary.class_share = name_of(rcap.class_share);
     summary.pruning_rate = options_.method == "full" ? 0 : options_.pruner.common.pruning_rate;
@@ -189,9 +202,9 @@ class Run {
     summary.keep_count = session.pruner().keep_count();
     summary.epochs = options_.epochs;
     summary.samples_seen = session.state().samples_seen;
-    summary.group_names =
-        dataset_.test.groups.empty() ? dataset_.class_names : dataset_.group_names;
-    summary.group_sizes = group_sizes(dataset_);
+    const auto names = group_names(dataset_, options_.group_by);
+    summary.group_names.assign(names.begin(), names.end());
+    summary.group_sizes = group_sizes(dataset_, dataset_.test, options_.group_by);
     const auto sizes = classes_->class_sizes();
     summary.train_class_sizes.assign(sizes.begin(), sizes.end());
     summary.evaluation = *folder_.records().back().evaluation;
@@ -206,7 +219,7 @@ class Run {
   RunFolder folder_;
   Checkpoints checkpoints_;
   Dataset dataset_;
-  std::shared_ptr<const ClassIndex> classes_;
+  std::shared_ptr<const ClassIndex> classes_;  ///< what the budget is split over
   double setup_seconds_ = 0;
   Clock::time_point last_save_ = Clock::now();
 };
@@ -216,6 +229,7 @@ class Run {
 std::optional<Summary> train(const TrainOptions& options, const RunOptions& run,
                              TrainListener& listener) {
   check_options(options);
+  require_weights(options);
   return Run(options, run, listener).execute();
 }
 

@@ -174,14 +174,17 @@ class Data(CliTest):
                          chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b""))
 
     def test_list_tells_every_data_set(self):
-        names = ["fashion-mnist", "mnist", "cifar10", "cifar100", "image-folder", "synthetic"]
+        names = ["fashion-mnist", "mnist", "cifar10", "cifar100", "imagenet", "waterbirds", "celeba", "inaturalist",
+                 "image-folder", "synthetic"]
         text = self.rcap("data", "list")
         told = json.loads(self.rcap("data", "list", "--json"))["datasets"]
         self.assertEqual([entry["name"] for entry in told], names)
         for entry in told:
             self.assertIn(f"{entry['name']:<14} {entry['summary']}", text)
         self.assertIn("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", text)
-        self.assertTrue(told[5]["found"])
+        self.assertTrue(told[9]["found"])
+        self.assertEqual(told[4]["archives"][0]["md5"], "1d675b47d978889d74fa0da5fadfb00e")
+        self.assertIn("https://nlp.stanford.edu/data/dro/waterbird_complete95_forest2water2.tar.gz", text)
 
     def test_verify_names_damaged_and_missing_files_and_where_to_get_them(self):
         (self.folder / "train-labels-idx1-ubyte").write_bytes(b"x" * 100)
@@ -231,6 +234,40 @@ class Data(CliTest):
         self.assertIn("2 of 6 images in . cannot be decoded", error)
         told = json.loads(self.verify("image-folder", "--data", ".", "--json")[1])["datasets"][0]
         self.assertEqual((told["images"], len(told["bad_images"])), (6, 2))
+
+    def test_verify_opens_a_data_set_of_image_files(self):
+        (self.folder / "metadata.csv").write_text("img_id,img_filename,y,split,place,place_filename\n" + "".join(
+            f"{i},{i}.png,{i % 2},{i // 3 * 2},0,p\n" for i in range(1, 5)))
+        for i in range(1, 5):
+            self.put_image(f"{i}.png")
+        code, report, _ = self.verify("waterbirds", "--data", ".")
+        self.assertEqual(code, 0)
+        self.assertIn("a subset: 2 of 4,795 training images", report)
+        self.assertIn("4 images, not decoded; --decode reads each of them", report)
+        self.assertEqual(self.verify("waterbirds", "--data", ".", "--decode", "--quiet"), (0, "", ""))
+        (self.folder / "3.png").write_bytes(b"bad")
+        code, report, error = self.verify("waterbirds", "--data", ".", "--decode")
+        self.assertEqual(code, 2)
+        self.assertIn("damaged   ./3.png: is neither", report)
+        self.assertIn("1 of 4 images in . cannot be decoded", error)
+        os.remove(self.folder / "2.png")
+        code, report, error = self.verify("waterbirds", "--data", ".")
+        self.assertEqual(code, 2)
+        self.assertIn("damaged   1 of the 2 images that ./metadata.csv names are not in .: 2.png", report)
+        self.assertIn("archive: https://nlp.stanford.edu/data/dro/", report)
+        self.assertIn("data verify: waterbirds in .: 1 of the 2 images", error)
+
+    def test_verify_checks_the_lists_of_celeba(self):
+        (self.folder / "list_attr_celeba.txt").write_text("1\nBlond_Hair Male\n1.jpg 1 1\n")
+        code, report, error = self.verify("celeba", "--data", ".")
+        self.assertEqual(code, 2)
+        self.assertIn("damaged   list_attr_celeba.txt: holds 28 bytes; 26721026 are expected", report)
+        self.assertIn("missing   list_eval_partition.txt, 2836386 bytes, SHA-256 fc955bcb3ef8fbdf7d5640", report)
+        self.assertIn("1 are damaged and 1 missing; put list_attr_celeba.txt", error)
+        code, report, _ = self.verify("imagenet", "--data", "nowhere", "--json")
+        told = json.loads(report)["datasets"][0]
+        self.assertEqual((code, told["state"], told["problem"]), (2, "missing", "there is no such folder"))
+        self.assertEqual(told["archives"][2]["bytes"], None)
 
     def test_verify_without_a_name_takes_what_has_a_usual_place(self):
         code, report, _ = self.verify("--json")

@@ -98,6 +98,17 @@ TEST_F(Verify, FindsDamagedPackingAndMissingFiles) {
   EXPECT_EQ(name_of(check(1).state), "missing");
 }
 
+TEST_F(Verify, DoubtsACopyThatHasNoChecksum) {
+  constexpr OfficialFile Files[] = {{"list.txt", 3, AbcSha256, "", "list.csv"}};
+  const CatalogueEntry entry{"small", "", "", "", "", "", {}, Files};
+  put_file(folder_ / "list.csv", "anything");
+  const FileCheck copy = verify(entry, folder_.path())[0];
+  EXPECT_EQ(copy.state, FileState::Doubtful);
+  EXPECT_EQ(copy.finding, "is a copy; a checksum is published for list.txt only");
+  put_file(folder_ / "list.txt", "abc");
+  EXPECT_EQ(verify(entry, folder_.path())[0].state, FileState::Good);
+}
+
 TEST_F(Verify, TellsProgress) {
   put_file(folder_ / "one", "abc");
   std::vector<std::string> told;
@@ -114,7 +125,10 @@ TEST(Catalogue, HoldsWellFormedEntriesOfKnownDataSets) {
   for (const CatalogueEntry& entry : catalogue()) {
     EXPECT_TRUE(names.contains(entry.name)) << entry.name;
     EXPECT_EQ(find_in_catalogue(entry.name), &entry);
-    EXPECT_THAT(entry.address, testing::StartsWith("https://"));
+    // CelebA's publisher has no other address.
+    EXPECT_THAT(entry.address,
+                testing::StartsWith(entry.name == "celeba" ? "http://mmlab." : "https://"));
+    EXPECT_TRUE(entry.images_in_files || !entry.files.empty()) << entry.name;
     for (const OfficialFile& file : entry.files) {
       SCOPED_TRACE(file.name);
       EXPECT_TRUE(file.sha256.size() == 64 || (file.sha256.empty() && file.md5.size() == 32));

@@ -156,6 +156,60 @@ TEST(DecodeImage, RefusesHeadersThatClaimTooMuchBeforeTakingMemory) {
   EXPECT_THAT(refusal(jpeg), HasSubstr("x: its header claims 30000 x 30000 pixels"));
 }
 
+TEST(DecodeImage, DecodesAtAFractionThatKeepsTheLeastSide) {
+  const Bytes jpeg = encode_jpeg(counting_image(120, 200, 3));
+  const auto size = [&](int least_side) {
+    Image image;
+    decode_image(jpeg, "x", image, least_side);
+    EXPECT_EQ(image.pixels.size(), image.view().bytes());
+    return std::pair(image.height, image.width);
+  };
+  EXPECT_EQ(size(0), std::pair(120, 200));
+  EXPECT_EQ(size(121), std::pair(120, 200));  // never larger than it is
+  EXPECT_EQ(size(61), std::pair(120, 200));
+  EXPECT_EQ(size(60), std::pair(60, 100));
+  EXPECT_EQ(size(31), std::pair(60, 100));
+  EXPECT_EQ(size(30), std::pair(30, 50));
+  EXPECT_EQ(size(15), std::pair(15, 25));
+  EXPECT_EQ(size(1), std::pair(15, 25));  // an eighth is the least
+}
+
+TEST(DecodeImage, RoundsOddSidesUpAtAFraction) {
+  Image image;
+  decode_image(encode_jpeg(counting_image(33, 47, 3)), "x", image, 16);
+  EXPECT_EQ(std::pair(image.height, image.width), std::pair(17, 24));
+}
+
+TEST(DecodeImage, AFractionLooksLikeTheWholeMadeSmaller) {
+  Image slope;
+  slope.resize(64, 96, 3);
+  for (std::size_t i = 0; i < slope.pixels.size(); ++i) {
+    slope.pixels[i] = static_cast<std::uint8_t>(i / 288 * 3 + i % 3 * 20);  // rows get lighter
+  }
+  const Bytes jpeg = encode_jpeg(slope, 95);
+  Image small;
+  decode_image(jpeg, "x", small, 16);  // a quarter
+  ASSERT_EQ(small.pixels.size(), 16U * 24 * 3);
+  for (std::size_t y = 0; y < 16; ++y) {
+    // The mean of rows 4 y .. 4 y + 3.
+    EXPECT_NEAR(small.pixels[y * 72], 12 * static_cast<int>(y) + 4.5, 6) << y;
+  }
+}
+
+TEST(DecodeImage, FractionsPlayNoPartForPng) {
+  Image image;
+  decode_image(encode_png(counting_image(20, 30, 3)), "x", image, 2);
+  EXPECT_EQ(image.pixels, counting_image(20, 30, 3).pixels);
+}
+
+TEST(DecodeImage, RefusesATruncationAtAFractionToo) {
+  const Bytes jpeg = encode_jpeg(counting_image(64, 64, 3));
+  for (std::size_t count = 1; count < jpeg.size(); count += 7) {
+    Image image;
+    EXPECT_THROW(decode_image(start_of(jpeg, count), "x", image, 8), BadFile) << count;
+  }
+}
+
 TEST(HasImageExtension, KnowsTheExtensionsInAnyCase) {
   for (const char* name :
        {"a.jpg", "a.JPEG", "a.Png", "a.ppm", "a.bmp", "a.pgm", "a.tif", "a.TIFF", "a.b.webp"}) {

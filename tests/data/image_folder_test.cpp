@@ -8,6 +8,7 @@
 #include "core/expect_throw.hpp"
 #include "data/sample_files.hpp"
 #include "rcap/core/error.hpp"
+#include "rcap/data/bad_images.hpp"
 #include "temporary_folder.hpp"
 
 namespace rcap {
@@ -180,8 +181,9 @@ TEST_F(OpenImageFolder, RefusesAClassThatHasBadImagesOnly) {
   put_classes(2);
   put_file(folder_ / "cat/0.png", "bad");
   put_file(folder_ / "eel/0.png", "");
-  EXPECT_THAT(refusal({0, true, 1}), AllOf(HasSubstr("eel: none of its images can be decoded"),
-                                           HasSubstr("eel/0.png: is empty")));
+  EXPECT_THAT(refusal({0, true, 1}),
+              AllOf(HasSubstr("none of the images of class eel can be decoded"),
+                    HasSubstr("eel/0.png: is empty")));
 }
 
 TEST_F(OpenImageFolder, TellsProgressForEveryImage) {

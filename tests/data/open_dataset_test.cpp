@@ -31,14 +31,17 @@ std::string refusal(std::string_view name, const DatasetOptions& options) {
 TEST(OpenDataset, ListsTheDataSetsInOrder) {
   std::vector<std::string_view> names;
   for (const DatasetInfo& info : datasets()) names.push_back(info.name);
-  EXPECT_THAT(names, ElementsAre("fashion-mnist", "mnist", "cifar10", "cifar100", "image-folder",
-                                 "synthetic"));
+  EXPECT_THAT(names,
+              ElementsAre("fashion-mnist", "mnist", "cifar10", "cifar100", "imagenet", "waterbirds",
+                          "celeba", "inaturalist", "image-folder", "synthetic"));
 }
 
 TEST(OpenDataset, RefusesAnUnknownNameAndListsTheKnownOnes) {
-  EXPECT_THAT(refusal("fasion-mnist", {}),
-              AllOf(HasSubstr("there is no data set \"fasion-mnist\""),
-                    HasSubstr("fashion-mnist, mnist, cifar10, cifar100, image-folder, synthetic")));
+  EXPECT_THAT(
+      refusal("fasion-mnist", {}),
+      AllOf(HasSubstr("there is no data set \"fasion-mnist\""),
+            HasSubstr("fashion-mnist, mnist, cifar10, cifar100, imagenet, waterbirds, celeba, "
+                      "inaturalist, image-folder, synthetic")));
 }
 
 TEST(OpenDataset, OpensTheMnistFamily) {
@@ -117,7 +120,9 @@ TEST(OpenDataset, SaysWhereToGetWhatHasNoUsualPlace) {
               AllOf(HasSubstr("cifar10: its folder is not known; give it with --data DIR"),
                     HasSubstr("cifar-10-binary.tar.gz"),
                     HasSubstr("https://www.cs.toronto.edu/~kriz/cifar.html")));
-  EXPECT_THAT(refusal("mnist", {}), HasSubstr("--data DIR"));
+  for (const char* name : {"mnist", "imagenet", "waterbirds", "celeba", "inaturalist"}) {
+    EXPECT_THAT(refusal(name, {}), AllOf(HasSubstr("--data DIR"), HasSubstr("from http")));
+  }
   EXPECT_THAT(refusal("image-folder", {}), HasSubstr("--data DIR, a folder with train and val"));
   EXPECT_THAT(
       refusal("cifar100", in_folder("/nowhere")),

@@ -10,7 +10,7 @@ import unittest
 import zlib
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 PROGRAM = pathlib.Path(os.environ["RCAP_DATA_DUMP"])
 
@@ -44,9 +44,9 @@ class PillowTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.path = pathlib.Path(folder.name) / "image"
 
-    def dump(self, contents, *sizes):
+    def dump(self, contents, *action):
         self.path.write_bytes(contents)
-        result = subprocess.run([PROGRAM, self.path, *map(str, sizes)], capture_output=True, check=False)
+        result = subprocess.run([PROGRAM, self.path, *map(str, action)], capture_output=True, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         height, width = map(int, result.stderr.split())
         return np.frombuffer(result.stdout, np.uint8).reshape(height, width, 3)
@@ -169,42 +169,78 @@ class Png(PillowTest):
                 png_chunk(b"IEND", b""))
 
 
+FILTERS = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BICUBIC}
+
+
 class Resize(PillowTest):
-    def check_resize(self, image, *sizes):
+    def check_resize(self, image, *action):
+        """Returns height and width of the result, which both must agree on."""
         contents = self.encoded(Image.fromarray(image), "PNG", compress_level=1)
-        found = self.dump(contents, *sizes)
-        height, width = found.shape[:2]
-        if len(sizes) == 2:
-            self.assertEqual((height, width), sizes)
-        wanted = Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR)
-        np.testing.assert_array_equal(found, np.asarray(wanted))
+        for name, resampling in FILTERS.items():
+            with self.subTest(source=image.shape, action=action, filter=name):
+                found = self.dump(contents, *action, name)
+                height, width = found.shape[:2]
+                wanted = Image.fromarray(image).resize((width, height), resampling)
+                np.testing.assert_array_equal(found, np.asarray(wanted))
         return height, width
+
+    def check_size(self, image, height, width):
+        self.assertEqual(self.check_resize(image, "resize", height, width), (height, width))
 
     def test_equals_pillow_up_and_down(self):
         for height, width in [(224, 224), (37, 91), (1, 1), (300, 17), (480, 640), (97, 640), (480, 33), (900, 1000)]:
-            with self.subTest(height=height, width=width):
-                self.check_resize(photograph(480, 640), height, width)
+            self.check_size(photograph(480, 640), height, width)
 
     def test_equals_pillow_on_extreme_pixels(self):
         random = np.random.default_rng(3)
         image = 255 * random.integers(0, 2, (101, 67, 3), dtype=np.uint8)
         for height, width in [(50, 33), (7, 200), (203, 5), (100, 66), (102, 68)]:
-            with self.subTest(height=height, width=width):
-                self.check_resize(image, height, width)
+            self.check_size(image, height, width)
 
     def test_equals_pillow_at_random_sizes(self):
         random = np.random.default_rng(4)
-        for _ in range(60):
+        for _ in range(30):
             sizes = [int(size) for size in random.integers(1, 120, 4)]
-            with self.subTest(sizes=sizes):
-                self.check_resize(photograph(*sizes[:2]), *sizes[2:])
+            self.check_size(photograph(*sizes[:2]), *sizes[2:])
 
     def test_shorter_side_as_torchvision_has_it(self):
         for height, width in [(480, 640), (375, 500), (333, 499), (64, 63), (31, 200)]:
             short, long = sorted((height, width))
             longer = int(48 * long / short)
             wanted = (48, longer) if height <= width else (longer, 48)
-            self.assertEqual(self.check_resize(photograph(height, width), 48), wanted)
+            self.assertEqual(self.check_resize(photograph(height, width), "shorter_side", 48), wanted)
+
+
+class Evaluation(PillowTest):
+    def center_crop(self, image, side):
+        """Zeros around what is too small, the odd one behind; then halves, rounded to even."""
+        too_small = [max(side - size, 0) for size in image.size]
+        if any(too_small):
+            left, top = (missing // 2 for missing in too_small)
+            right, bottom = ((missing + 1) // 2 for missing in too_small)
+            image = ImageOps.expand(image, (left, top, right, bottom), fill=0)
+        left, top = (round((size - side) / 2) for size in image.size)
+        return image.crop((left, top, left + side, top + side))
+
+    def resize(self, image, side, resampling):
+        width, height = image.size
+        short, long = sorted(image.size)
+        longer = int(side * long / short)
+        return image.resize((side, longer) if width <= height else (longer, side), resampling)
+
+    def test_crops_and_resizes_as_torchvision_does(self):
+        for shape, center, side, crop in [((218, 178), 178, 224, 0), ((375, 500), 0, 256, 224),
+                                          ((500, 333), 0, 320, 300), ((301, 400), 0, 256, 224), ((40, 31), 33, 64, 0),
+                                          ((31, 40), 50, 0, 0), ((30, 41), 0, 24, 40), ((60, 81), 0, 0, 44)]:
+            image = Image.fromarray(photograph(*shape))
+            contents = self.encoded(image, "PNG", compress_level=1)
+            for name, resampling in FILTERS.items():
+                with self.subTest(shape=shape, center=center, side=side, crop=crop, filter=name):
+                    wanted = self.center_crop(image, center) if center else image
+                    wanted = self.resize(wanted, side, resampling) if side else wanted
+                    wanted = self.center_crop(wanted, crop) if crop else wanted
+                    found = self.dump(contents, "evaluate", center, side, crop, name)
+                    np.testing.assert_array_equal(found, np.asarray(wanted))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 #include "rcap/data/resize_image.hpp"
 
+#include <random>
+
 #include <gmock/gmock.h>
 
 #include "core/expect_throw.hpp"
+#include "data/resize_across.hpp"
 #include "data/sample_files.hpp"
 #include "rcap/core/error.hpp"
 
@@ -19,9 +22,10 @@ Image image_of(int height, int width, int channels, const Bytes& pixels) {
   return {pixels, height, width, channels};
 }
 
-Bytes resized(const Image& image, int height, int width) {
+Bytes resized(const Image& image, int height, int width,
+              Interpolation interpolation = Interpolation::Bilinear) {
   Image result;
-  resize_image(image.view(), height, width, result);
+  resize_image(image.view(), height, width, result, interpolation);
   EXPECT_EQ(result.pixels.size(), result.view().bytes());
   return result.pixels;
 }
@@ -36,6 +40,15 @@ TEST(ResizeImage, AveragesWhatBecomesOnePixel) {
 TEST(ResizeImage, JoinsNeighboursWhereItGrows) {
   // New centres lie at 0.25, 0.75, 1.25 and 1.75 of the old pixels 0.5 and 1.5.
   EXPECT_THAT(resized(image_of(1, 2, 1, {0, 100}), 1, 4), ElementsAre(0, 25, 75, 100));
+}
+
+TEST(ResizeImage, BicubicOvershootsAtAnEdge) {
+  // At a distance of 0.25, 0.75 and 1.25 weigh 0.8672, 0.2266 and -0.0703. At the sides
+  // -0.0703 / 0.7969 of 100 is -8.8, cut off, and 108.8; between them 0.2266 / 1.0938 is 20.7.
+  EXPECT_THAT(resized(image_of(1, 2, 1, {0, 100}), 1, 4, Interpolation::Bicubic),
+              ElementsAre(0, 21, 79, 109));
+  EXPECT_THAT(resized(image_of(2, 1, 1, {0, 100}), 4, 1, Interpolation::Bicubic),
+              ElementsAre(0, 21, 79, 109));
 }
 
 TEST(ResizeImage, KeepsChannelsApart) {
@@ -65,6 +78,94 @@ TEST(ResizeImage, RefusesSizesAndChannelsOutOfRange) {
               HasSubstr("the source's height is 0"));
   EXPECT_THAT(message_of<InvalidArgument>([&] { (void)resized(counting_image(2, 2, 2), 4, 4); }),
               HasSubstr("has 2 channels; it has 1 or 3"));
+}
+
+/// Noise with many levels at the ends, where sums must be cut off.
+Image noise(int height, int width, int channels, std::mt19937& random) {
+  Image image;
+  image.resize(height, width, channels);
+  std::uniform_int_distribution<int> level(-200, 455);
+  for (std::uint8_t& pixel : image.pixels) {
+    pixel = static_cast<std::uint8_t>(std::clamp(level(random), 0, 255));
+  }
+  return image;
+}
+
+Bytes part_of(const Image& image, const ImageWindow& window) {
+  Bytes bytes;
+  for (int row = window.top; row < window.top + window.height; ++row) {
+    const auto begin = image.pixels.begin() + (row * image.width + window.left) * image.channels;
+    bytes.insert(bytes.end(), begin, begin + window.width * image.channels);
+  }
+  return bytes;
+}
+
+TEST(ImageResizer, GivesThePartOfTheWholeThatTheWindowHolds) {
+  ImageResizer resizer;  // one for all: nothing of an image before may be left
+  Image whole;
+  Image part;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 random(seed);
+    const auto between = [&](int least, int most) {
+      return std::uniform_int_distribution<int>(least, most)(random);
+    };
+    const Image image = noise(between(1, 70), between(1, 70), seed % 3 == 0 ? 1 : 3, random);
+    // Every eighth keeps its height, every eighth its width.
+    const int height = seed % 8 == 1 ? image.height : between(1, 70);
+    const int width = seed % 8 == 2 ? image.width : between(1, 70);
+    const auto interpolation = seed % 2 == 0 ? Interpolation::Bilinear : Interpolation::Bicubic;
+    ImageWindow window{between(0, height - 1), between(0, width - 1)};
+    window.height = between(0, height - window.top);
+    window.width = between(0, width - window.left);
+    resize_image(image.view(), height, width, whole, interpolation);
+    resizer.resize(image.view(), height, width, window, interpolation, part);
+    ASSERT_EQ(part.height, window.height);
+    ASSERT_EQ(part.width, window.width);
+    ASSERT_EQ(part.pixels, part_of(whole, window));
+  }
+}
+
+TEST(ImageResizer, RefusesAWindowOutside) {
+  const Image image = counting_image(5, 4, 3);
+  const auto resize = [&](const ImageWindow& window) {
+    Image result;
+    ImageResizer().resize(image.view(), 10, 8, window, Interpolation::Bilinear, result);
+  };
+  EXPECT_THAT(message_of<InvalidArgument>([&] { resize({.top = 6, .height = 5, .width = 1}); }),
+              HasSubstr("the window begins at row 6 and has 5; the result has 10"));
+  EXPECT_THAT(message_of<InvalidArgument>([&] { resize({.left = -1, .height = 5, .width = 1}); }),
+              HasSubstr("the window begins at column -1 and has 1; the result has 8"));
+}
+
+TEST(AcrossResizer, VectorsEqualPlainCode) {
+  if (AcrossResizer::best_code() == AcrossResizer::Code::Plain) GTEST_SKIP() << "no vectors here";
+  AcrossResizer plain;
+  AcrossResizer vectors;
+  ResizeWeights weights;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 random(seed);
+    std::uniform_int_distribution<int> side(1, 90);
+    const Image image = noise(side(random) % 11 + 1, side(random), 3, random);
+    const int width = side(random);
+    const auto interpolation = seed % 2 == 0 ? Interpolation::Bilinear : Interpolation::Bicubic;
+    weights.make(image.width, width, 0, width, interpolation);
+    const auto rows_of = [&](AcrossResizer& resizer, AcrossResizer::Code code) {
+      const PixelRows rows =
+          resizer.resize(image.pixels.data(), static_cast<std::size_t>(image.height),
+                         static_cast<std::size_t>(image.width), 3, weights, code);
+      Bytes bytes;
+      for (int row = 0; row < image.height; ++row) {
+        const std::uint8_t* const begin =
+            rows.pixels + static_cast<std::size_t>(row) * rows.row_bytes;
+        bytes.insert(bytes.end(), begin, begin + width * 3);
+      }
+      return bytes;
+    };
+    ASSERT_EQ(rows_of(vectors, AcrossResizer::Code::Vector),
+              rows_of(plain, AcrossResizer::Code::Plain));
+  }
 }
 
 TEST(WithShorterSide, RoundsTheLongerSideDown) {

@@ -117,7 +117,9 @@ Bytes encode_jpeg(const Image& image, int quality) {
   encoder.image_width = static_cast<JDIMENSION>(image.width);
   encoder.image_height = static_cast<JDIMENSION>(image.height);
   encoder.input_components = image.channels;
-  encoder.in_color_space = image.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  encoder.in_color_space = image.channels == 1   ? JCS_GRAYSCALE
+                           : image.channels == 4 ? JCS_CMYK
+                                                 : JCS_RGB;
   jpeg_set_defaults(&encoder);
   jpeg_set_quality(&encoder, quality, TRUE);
   jpeg_start_compress(&encoder, TRUE);

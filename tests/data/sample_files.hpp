@@ -42,6 +42,7 @@ void put_cifar10_files(const std::filesystem::path& folder, int count);
 
 /// An image whose pixels count up.
 [[nodiscard]] Image counting_image(int height, int width, int channels);
+/// Grey, RGB, or, with four channels, CMYK as Adobe has it.
 [[nodiscard]] Bytes encode_jpeg(const Image& image, int quality = 90);
 [[nodiscard]] Bytes encode_png(const Image& image);
 /// A PNG file that ends after a header that claims this size.

@@ -48,12 +48,12 @@ TEST(Engine, LearnsABatchByHeart) {
   const OwnedBatch batch(12);
   TrainOptions options;
   Engine engine(options, Shape, 3);
-  const float first = engine.forward(batch.view(), 0)[0];
+  const float first = engine.forward(batch.view(), {}, 0)[0];
   for (int i = 0; i < 60; ++i) {
-    engine.forward(batch.view(), 0);
-    engine.update({}, 0.05);
+    engine.forward(batch.view(), {}, 0);
+    engine.update(0.05);
   }
-  EXPECT_LT(engine.forward(batch.view(), 0)[0], first / 4);
+  EXPECT_LT(engine.forward(batch.view(), {}, 0)[0], first / 4);
   const auto predictions = engine.predict(batch.view());
   EXPECT_EQ(std::vector(predictions.begin(), predictions.end()), batch.labels);
 }
@@ -68,15 +68,69 @@ TEST(Engine, WeightsScaleTheLossAndTheBatchSizeStaysTheDivisor) {
   Engine weighted(options, Shape, 3);
   Engine faster(options, Shape, 3);
   const std::vector<float> twos(6, 2.0F);
-  weighted.forward(batch.view(), 0);
-  weighted.update(twos, 0.1);
-  faster.forward(batch.view(), 0);
-  faster.update({}, 0.2);
+  weighted.forward(batch.view(), twos, 0);
+  weighted.update(0.1);
+  faster.forward(batch.view(), {}, 0);
+  faster.update(0.2);
   const auto expected = faster.state();
   const auto state = weighted.state();
   for (std::size_t i = 0; i < state.size(); ++i) {
     if (!state[i].second.is_floating_point()) continue;
     EXPECT_TRUE(torch::allclose(state[i].second, expected[i].second, 1e-5, 1e-6)) << state[i].first;
+  }
+}
+
+/// A batch that holds the samples of another one twice.
+OwnedBatch doubled(const OwnedBatch& batch) {
+  OwnedBatch twice = batch;
+  twice.images.insert(twice.images.end(), batch.images.begin(), batch.images.end());
+  twice.labels.insert(twice.labels.end(), batch.labels.begin(), batch.labels.end());
+  for (const SampleId id : batch.ids) twice.ids.push_back(id + 100);
+  return twice;
+}
+
+TEST(Engine, PartsOfABatchAddUpToTheWhole) {
+  // Both halves hold the same samples, so batch norm sees the same statistics in each as in
+  // the whole. Weights differ between the halves: each must meet its own samples.
+  const OwnedBatch batch = doubled(OwnedBatch(6));
+  std::vector<float> weights(12, 1.0F);
+  weights[2] = 3.0F;
+  weights[7] = 0.0F;
+  TrainOptions options;
+  options.batch_size = 12;
+  Engine whole(options, Shape, 3);
+  options.grad_accumulation = 2;
+  Engine parts(options, Shape, 3);
+  for (Engine* engine : {&whole, &parts}) {
+    engine->forward(batch.view(), weights, 0);
+    engine->update(0.1);
+  }
+  const auto expected = whole.state();
+  const auto state = parts.state();
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    // Running statistics see two parts instead of one batch.
+    if (state[i].first.find("running") != std::string::npos) continue;
+    if (!state[i].second.is_floating_point()) continue;
+    EXPECT_TRUE(torch::allclose(state[i].second, expected[i].second, 1e-4, 1e-6)) << state[i].first;
+  }
+}
+
+TEST(Engine, OutputsOfPartsComeInTheOrderOfTheBatch) {
+  const OwnedBatch batch = doubled(OwnedBatch(4));
+  TrainOptions options;
+  options.batch_size = 8;
+  Engine whole(options, Shape, 3);
+  options.grad_accumulation = 4;
+  Engine parts(options, Shape, 3);
+  const auto losses = parts.forward(batch.view(), {}, 0);
+  ASSERT_EQ(losses.size(), 8U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(losses[i], losses[i + 4], 1e-6);
+  EXPECT_GT(std::abs(losses[0] - losses[1]), 1e-4F);
+  EXPECT_EQ(parts.logits().size(), 24U);
+  const auto probabilities = parts.probabilities();
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_NEAR(-std::log(probabilities[3 * i + static_cast<std::size_t>(batch.labels[i])]),
+                losses[i], 1e-5);
   }
 }
 
@@ -96,7 +150,7 @@ TEST(Engine, TheInitialPassUsesTheStatisticsOfTheBatch) {
   Engine engine(TrainOptions{}, Shape, 3);
   const auto initial = engine.initial_losses(batch.view());
   const std::vector<float> first(initial.begin(), initial.end());
-  const auto training = engine.forward(batch.view(), 0);
+  const auto training = engine.forward(batch.view(), {}, 0);
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(first[i], training[i], 1e-5);
 }
 
@@ -106,8 +160,8 @@ TEST(Engine, ChannelsLastChangesTheLayoutOnly) {
   Engine last(options, Shape, 3);
   options.channels_last = false;
   Engine first(options, Shape, 3);
-  const auto a = last.forward(batch.view(), 0);
-  const auto b = first.forward(batch.view(), 0);
+  const auto a = last.forward(batch.view(), {}, 0);
+  const auto b = first.forward(batch.view(), {}, 0);
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-5);
 }
 

@@ -38,6 +38,10 @@ TEST(GroupAccuracy, AConstantPredictorOfThirteenClassesAveragesOneThirteenth) {
   EXPECT_DOUBLE_EQ(accuracy.worst(), 0.0);
 }
 
+TEST(GroupAccuracy, WeighsGroupsAsTold) {
+  EXPECT_DOUBLE_EQ(three_groups().weighted(std::vector<std::int64_t>{1, 3, 9}), 2.25 / 4);
+}
+
 TEST(GroupAccuracy, NothingAddedIsNothingKnown) {
   EXPECT_TRUE(std::isnan(GroupAccuracy(2).worst()));
   EXPECT_TRUE(std::isnan(GroupAccuracy(2).average()));

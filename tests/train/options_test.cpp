@@ -54,6 +54,24 @@ TEST(CheckOptions, NamesTheOptionOutOfRange) {
   EXPECT_THAT(message([](TrainOptions& o) { o.momentum = 1; }), HasSubstr("--momentum is 1"));
   EXPECT_THAT(message([](TrainOptions& o) { o.batch_size = 0; }), HasSubstr("--batch-size is 0"));
   EXPECT_THAT(message([](TrainOptions& o) { o.weight_decay = -1; }), HasSubstr("--weight-decay"));
+  EXPECT_THAT(message([](TrainOptions& o) { o.grad_accumulation = 65; }),
+              HasSubstr("--grad-accumulation is 65"));
+  EXPECT_THAT(message([](TrainOptions& o) { o.center_crop = -1; }), HasSubstr("--center-crop"));
+  EXPECT_THAT(message([](TrainOptions& o) {
+                o.resize = 100;
+                o.image_size = 200;
+              }),
+              HasSubstr("--resize is 100; it must be at least --image-size, 200"));
+}
+
+TEST(RequireWeights, KnowsWhatCannotStartFromNothing) {
+  TrainOptions options;
+  EXPECT_NO_THROW(require_weights(options));
+  options.model = "dinov2-mlp";
+  EXPECT_THAT(message_of<InvalidArgument>([&] { require_weights(options); }),
+              HasSubstr("--model dinov2-mlp trains a head on a frozen backbone"));
+  options.weights = "dinov2.pth";
+  EXPECT_NO_THROW(require_weights(options));
 }
 
 TEST(Presets, HoldThePapersCifarRecipe) {
@@ -69,6 +87,41 @@ TEST(Presets, HoldThePapersCifarRecipe) {
   EXPECT_TRUE(options.flip);
 }
 
+TEST(Presets, HoldThePapersRecipesForPhotographs) {
+  const auto options = [](const char* name) {
+    TrainOptions resolved;
+    find_preset(name).apply(resolved);
+    EXPECT_NO_THROW(check_options(resolved)) << name;
+    EXPECT_EQ(resolved.optimizer, OptimizerKind::AdamW) << name;
+    EXPECT_TRUE(resolved.trivial_augment) << name;
+    EXPECT_EQ(resolved.image_size, 224) << name;
+    return resolved;
+  };
+  const TrainOptions imagenet = options("imagenet");
+  EXPECT_EQ(imagenet.model, "dinov2-mlp");
+  EXPECT_EQ(imagenet.epochs, 10);
+  EXPECT_EQ(imagenet.weight_decay, 0.01);
+  EXPECT_FALSE(imagenet.flip);
+  const TrainOptions waterbirds = options("waterbirds");
+  EXPECT_EQ(waterbirds.model, "efficientnet-b3");
+  EXPECT_EQ(waterbirds.learning_rate, 4e-5);
+  EXPECT_EQ(waterbirds.batch_size, 32);
+  EXPECT_EQ(waterbirds.epochs, 300);
+  EXPECT_TRUE(waterbirds.random_crop);
+  const TrainOptions celeba = options("celeba");
+  EXPECT_EQ(celeba.model, "efficientformerv2-s0");
+  EXPECT_EQ(celeba.center_crop, 178);
+  EXPECT_EQ(celeba.resize, 224);
+  EXPECT_FALSE(celeba.random_crop);
+  const TrainOptions inaturalist = options("inaturalist");
+  EXPECT_EQ(inaturalist.model, "resnet50");
+  EXPECT_EQ(inaturalist.learning_rate, 1e-3);
+  EXPECT_EQ(inaturalist.weight_decay, 5e-4);
+  EXPECT_EQ(inaturalist.batch_size, 256);
+  EXPECT_EQ(inaturalist.epochs, 5);
+  EXPECT_TRUE(inaturalist.flip);
+}
+
 TEST(Presets, HoldThePapersTemperatures) {
   const auto betas = [](const char* name) {
     std::vector<double> values;
@@ -79,6 +132,10 @@ TEST(Presets, HoldThePapersTemperatures) {
   };
   EXPECT_THAT(betas("cifar10"), testing::ElementsAre(3, 1, 2, 1));
   EXPECT_THAT(betas("cifar100"), testing::ElementsAre(3, 2, 2, 2));
+  EXPECT_THAT(betas("imagenet"), testing::ElementsAre(1.0 / 3, 4, 2, 2));
+  EXPECT_THAT(betas("waterbirds"), testing::ElementsAre(3, 0.5, 0.5, 0.5));
+  EXPECT_THAT(betas("celeba"), testing::ElementsAre(2, 2, 3, 1));
+  EXPECT_THAT(betas("inaturalist"), testing::ElementsAre(2, 3, 3, 1.0 / 3));
   EXPECT_EQ(preset_beta(find_preset("cifar100"), 0.6), 1);  // a rate the paper does not have
 }
 

@@ -19,7 +19,7 @@ EpochRecord some_record() {
   record.train_loss = 1.0 / 3;
   record.selected = 4;
   record.class_counts = {3, 1};
-  record.evaluation = Evaluation{0.5, 0.25, 0.4, {0.25, std::nan("")}};
+  record.evaluation = Evaluation{0.5, 0.25, 0.4, 0.3, {0.25, std::nan("")}};
   record.seconds.train = 1.5;
   record.seconds.select = 0.25;
   return record;
@@ -34,6 +34,7 @@ TEST(EpochRecord, ComesBackExactly) {
   EXPECT_EQ(back.class_counts, record.class_counts);
   ASSERT_TRUE(back.evaluation);
   EXPECT_EQ(back.evaluation->average_group_accuracy, 0.4);
+  EXPECT_EQ(back.evaluation->adjusted_average_accuracy, 0.3);
   EXPECT_EQ(back.evaluation->group_accuracy[0], 0.25);
   EXPECT_TRUE(std::isnan(back.evaluation->group_accuracy[1]));
   EXPECT_EQ(back.seconds.train, 1.5);

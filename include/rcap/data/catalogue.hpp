@@ -17,12 +17,13 @@ struct OfficialFile {
   std::uint64_t bytes = 0;
   std::string_view sha256;  ///< of the contents; empty where not known
   std::string_view md5;     ///< from a third party's list; used where there is no SHA-256
+  std::string_view copy{};  ///< another form of it that is read too, without a checksum
 };
 
 /// What a data set is published as.
 struct OfficialArchive {
   std::string_view address;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  ///< 0 where not known
   std::string_view sha256;  ///< empty where not known
   std::string_view md5;     ///< empty where not known
 };
@@ -36,7 +37,8 @@ struct CatalogueEntry {
   std::string_view unpacked_as;     ///< what is to be put into the folder, in words
   std::string_view remedy;          ///< how to get it, in words
   std::span<const OfficialArchive> archives;
-  std::span<const OfficialFile> files;
+  std::span<const OfficialFile> files;  ///< those with a published size
+  bool images_in_files = false;         ///< besides `files` there is a file for each image
 };
 
 /// All published data sets that rcap knows, in the order in which they are shown.
@@ -59,7 +61,7 @@ struct LocatedFile {
 
 enum class FileState {
   Good,      ///< size and checksum are the published ones
-  Doubtful,  ///< the size is right, but the checksum of a third party's list is another
+  Doubtful,  ///< the checksum of a third party's list is another, or there is only a copy
   Damaged,   ///< not the published file
   Missing,
 };

@@ -23,6 +23,11 @@ inline constexpr std::int64_t MostPixels = 100'000'000;
 ///    N - round(C N / 255), green and blue alike;
 ///  - orientation (EXIF), gamma and colour profiles play no part.
 ///
+/// With `least_side` above 0 a JPEG is decoded at a half, a quarter or an eighth of its size
+/// (by its cosine transform, which saves most of the work) as long as its shorter side keeps
+/// at least so many pixels: for images that are made smaller anyway. The pixels are then
+/// close to those of the whole image made smaller, but not the same.
+///
 /// A JPEG whose data break off or do not decode is an error, where Pillow's library would
 /// go on with grey.
 ///
@@ -30,10 +35,11 @@ inline constexpr std::int64_t MostPixels = 100'000'000;
 ///                  `MostPixels`; names the file and the reason. `image` is then undefined
 ///
 /// May be called from many threads at a time.
-void decode_image(const std::filesystem::path& path, Image& image);
+void decode_image(const std::filesystem::path& path, Image& image, int least_side = 0);
 
 /// The same from memory; `name` is what errors call it.
-void decode_image(std::span<const std::uint8_t> bytes, std::string_view name, Image& image);
+void decode_image(std::span<const std::uint8_t> bytes, std::string_view name, Image& image,
+                  int least_side = 0);
 
 /// Whether the name ends in one of the extensions of images, in capital or small letters:
 /// .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp. Only JPEG and PNG are decoded.

@@ -2,11 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <string>
-#include <vector>
 
-#include "rcap/core/workers.hpp"
 #include "rcap/data/dataset.hpp"
 
 namespace rcap {
@@ -14,7 +10,8 @@ namespace rcap {
 struct ImageFolderOptions {
   std::uint64_t seed = 0;  ///< of the held-out part
   bool skip_bad = false;   ///< leave out images that cannot be decoded, and count them
-  int threads = 1;         ///< for `skip_bad`
+  int threads = 1;         ///< for listings and `skip_bad`
+  int least_side = 0;      ///< as `decode_image` has it
   /// Off: an empty file is found only when it is read, as other bad images are.
   bool refuse_empty = true;
 };
@@ -37,19 +34,5 @@ struct ImageFolderOptions {
 ///                  not in train, train without val and test, an empty file; names it
 [[nodiscard]] Dataset open_image_folder(const std::filesystem::path& root,
                                         const ImageFolderOptions& options);
-
-/// An image that cannot be decoded.
-struct BadImage {
-  SampleId id = 0;
-  std::string reason;  ///< names the file
-};
-
-/// Decodes every image once.
-/// @param progress  is told how many images are done, from any of the workers' threads but
-///                  from one at a time
-/// @return the images that fail, in order
-[[nodiscard]] std::vector<BadImage> find_bad_images(
-    const ImageSource& images, const Workers& workers,
-    const std::function<void(std::int64_t done)>& progress = {});
 
 }  // namespace rcap

@@ -13,6 +13,7 @@ struct DatasetOptions {
   std::filesystem::path folder;  ///< empty: the place where the data set usually is
   double imbalance = 1.0;        ///< largest class over smallest one, see `long_tailed`
   std::uint64_t seed = 0;        ///< of the long tail, of held-out parts, of `synthetic`
+  int least_side = 0;            ///< of images in files, see `decode_image`
   bool skip_bad = false;         ///< leave out images that cannot be decoded, and count them
   int threads = 1;               ///< for checks that read every file
 };

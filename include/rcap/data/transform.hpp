@@ -1,72 +1,99 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "rcap/core/random_stream.hpp"
 #include "rcap/data/dataset.hpp"
+#include "rcap/data/resize_image.hpp"
+#include "rcap/data/sample_random.hpp"
 
 namespace rcap {
 
-/// Random numbers of one sample, one after another. They depend on (seed, epoch, sample)
-/// alone, so an augmented image is the same whichever thread makes it, and when.
-class SampleRandom {
- public:
-  SampleRandom(const RandomStream& stream, SampleId id) : stream_(stream.bits(id)) {}
-
-  /// The next whole number in [0, bound), `bound` > 0.
-  [[nodiscard]] int below(int bound) {
-    return static_cast<int>(
-        RandomStream::from_start(stream_).below(static_cast<std::uint64_t>(bound), drawn_++));
-  }
-
- private:
-  std::uint64_t stream_;
-  SampleId drawn_ = 0;
-};
-
-/// From an image as stored to the numbers a network reads, with torchvision's meaning.
+/// From an image as stored to the numbers a network reads, with torchvision's meaning. The
+/// steps are taken in the order of the fields.
 struct TransformOptions {
-  /// The shorter side becomes this long, the longer one in proportion (antialiased bilinear);
-  /// 0 leaves the size as it is.
+  /// Side of a square cut out of the middle before all else (CelebA has 178); 0 takes the whole
+  /// image. A smaller image gets zeros around it.
+  int center_crop = 0;
+  /// The shorter side becomes this long, the longer one in proportion, antialiased; 0 leaves
+  /// the size as it is.
   int resize = 0;
-  int crop = 0;     ///< side of the square that is cut out; 0 takes the whole image
-  int padding = 0;  ///< zeros put around the image before a random crop
-  bool flip = false;
-  Normalization normalization;
+  Interpolation interpolation = Interpolation::Bilinear;
+  int crop = 0;  ///< side of the square that is cut out; 0 takes the whole image
+  /// For training the crop lies anywhere, not in the middle as for evaluation.
+  bool random_crop = true;
+  int padding = 0;               ///< zeros put around the image before a random crop
+  bool flip = false;             ///< for training: every second image is mirrored
+  bool trivial_augment = false;  ///< for training: TrivialAugmentWide, see trivial_augment.hpp
+  Normalization normalization{};
 };
 
-/// Resize, crop, flip, scaling to 0 .. 1 and normalisation in one go. For training the crop
-/// lies anywhere and every second image is flipped; for evaluation the crop is central and
-/// nothing is random.
+/// Crop, resize, crop, flip, augmentation, scaling to 0 .. 1 and normalisation in one go. For
+/// evaluation nothing is random: crops are central, nothing is flipped or augmented.
+///
+/// For training the numbers of a sample are drawn in this order, each only where the options
+/// have a use for it: the top and the left of the crop (both, as soon as one of them can
+/// vary), the flip, then operation, bin and direction of the augmentation.
 class Transform {
  public:
+  /// Images in between; memory of the calling thread, used again for every image.
+  struct Scratch {
+    Image centered;
+    Image resized;
+    Image cropped;
+    Image augmented;
+    ImageResizer resizer;
+  };
+
   /// @throws InvalidArgument  on a negative size, or a deviation that is not above 0
   explicit Transform(const TransformOptions& options);
 
-  /// What comes out of an image of this size.
-  [[nodiscard]] ImageShape output_shape(ImageShape image) const noexcept;
+  /// What comes out of an image of this size. Sides that are 0, for images whose size is not
+  /// known, stay 0 where it matters.
+  [[nodiscard]] ImageShape output_shape(ImageShape image) const;
 
   /// Writes height x width x channels numbers, the channels of a pixel side by side.
   ///
+  /// Of a resized image only the part that the crop takes is computed.
+  ///
   /// @param random   for training; nothing for evaluation
-  /// @param scratch  memory of the calling thread, for an image in between
-  /// @throws InvalidArgument  the image is smaller than the crop
-  void apply(ImageView image, std::optional<SampleRandom> random, Image& scratch,
+  /// @throws InvalidArgument  the image is smaller than a random crop, or has not 1 or 3
+  ///                          channels, or more of them than the normalisation has
+  void apply(ImageView image, std::optional<SampleRandom> random, Scratch& scratch,
              float* numbers) const;
 
  private:
+  /// The pixels that are taken, of an image that goes on in black beyond its sides.
   struct Window {
-    int top;  ///< may lie outside of the image, in the padding
+    int top;
     int left;
+    int height;
+    int width;
     bool flipped;
+
+    bool operator==(const Window&) const = default;
   };
 
-  [[nodiscard]] Window random_window(ImageView image, ImageShape out, SampleRandom& random) const;
-  void copy_window(ImageView image, const Window& window, ImageShape out, float* numbers) const;
+  /// Means and deviations of the levels of some pixels, one after another.
+  struct Scale {
+    std::vector<float> mean;
+    std::vector<float> deviation;
+  };
+
+  void check(const ImageView& image) const;
+  [[nodiscard]] ImageShape after_center_crop(ImageShape image) const;
+  [[nodiscard]] ImageShape after_resize(ImageShape image) const;
+  [[nodiscard]] ImageShape after_crop(ImageShape image) const;
+  [[nodiscard]] static Window central_window(ImageShape image, ImageShape out);
+  [[nodiscard]] Window random_window(ImageShape image, ImageShape out, SampleRandom& random) const;
+  /// Resizes what the window takes of the image, and moves the window there.
+  [[nodiscard]] ImageView resize_window(const ImageView& image, ImageShape shape, Window& window,
+                                        Scratch& scratch) const;
+  static void cut_out(const ImageView& image, const Window& window, Image& result);
 
   TransformOptions options_;
-  std::vector<float> numbers_of_;  ///< per channel, the number of each of the 256 levels
+  Scale grey_;
+  Scale colour_;
 };
 
 }  // namespace rcap

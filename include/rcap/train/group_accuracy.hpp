@@ -24,6 +24,8 @@ class GroupAccuracy {
   [[nodiscard]] double worst() const;
   /// The unweighted mean of the groups that have samples.
   [[nodiscard]] double average() const;
+  /// The mean of the groups that have samples, each weighing as much as given.
+  [[nodiscard]] double weighted(std::span<const std::int64_t> weights) const;
   /// Right answers over samples, groups aside.
   [[nodiscard]] double overall() const;
 

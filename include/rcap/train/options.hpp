@@ -3,11 +3,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "rcap/core/make_pruner.hpp"
 #include "rcap/core/scorers/divergence_scorer.hpp"
+#include "rcap/data/resize_image.hpp"
+#include "rcap/models/dino_options.hpp"
 
 namespace rcap {
 
@@ -22,6 +25,12 @@ enum class ScheduleKind {
 
 enum class Precision { Fp32, Bf16 };
 
+/// What the budget is split over and accuracy is reported for.
+enum class GroupBy {
+  Class,
+  Group,  ///< class and attribute, where a data set has them: waterbird on land, ...
+};
+
 /// Everything that shapes one training run.
 struct TrainOptions {
   // Data.
@@ -29,9 +38,18 @@ struct TrainOptions {
   std::filesystem::path data_folder;  ///< empty: the data set's usual place
   double imbalance = 1.0;
   bool skip_bad = false;
-  int image_size = 0;    ///< side of the images a network sees; 0: as they are stored
-  int crop_padding = 0;  ///< zeros around an image before its random crop
+  GroupBy group_by = GroupBy::Class;
+
+  // Images. Everything but sizes is for training alone.
+  bool fast_decode = false;  ///< JPEGs by a scaled cosine transform, where they shrink anyway
+  int center_crop = 0;       ///< side of the central square that is cut out first; 0: none
+  int resize = 0;            ///< the shorter side; 0: as `image_size` has it
+  Interpolation interpolation = Interpolation::Bilinear;
+  int image_size = 0;       ///< side of the images a network sees; 0: as they are stored
+  bool random_crop = true;  ///< off: the crop is central in training too
+  int crop_padding = 0;     ///< zeros around an image before its random crop
   bool flip = false;
+  bool trivial_augment = false;
 
   // Method.
   std::string method = "rcap";
@@ -41,8 +59,11 @@ struct TrainOptions {
 
   // Network and its training.
   std::string model = "small-cnn";
+  std::filesystem::path weights;  ///< to start from; empty: random ones
+  DinoOptions dino;               ///< of dinov2-mlp
   std::int64_t epochs = 60;
   std::int64_t batch_size = 64;
+  std::int64_t grad_accumulation = 1;  ///< a batch is computed in so many parts, to save memory
   OptimizerKind optimizer = OptimizerKind::Sgd;
   double learning_rate = 0.05;
   double momentum = 0.9;
@@ -61,6 +82,8 @@ struct TrainOptions {
   double checkpoint_seconds = 30;   ///< between checkpoints
 };
 
+[[nodiscard]] std::string_view name_of(GroupBy group_by) noexcept;
+
 /// The name of an option on the command line and its value as TOML writes it.
 using NamedOption = std::pair<std::string, std::string>;
 
@@ -70,5 +93,8 @@ using NamedOption = std::pair<std::string, std::string>;
 
 /// @throws InvalidArgument  names the first option out of range
 void check_options(const TrainOptions& options);
+
+/// @throws InvalidArgument  the network needs weights to start from, and none are given
+void require_weights(const TrainOptions& options);
 
 }  // namespace rcap

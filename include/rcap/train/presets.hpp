@@ -12,6 +12,7 @@ struct Preset {
   std::string_view name;
   std::string_view summary;
   void (*apply)(TrainOptions&);
+  bool starts_from_weights;  ///< official ones, which the user has to give
   /// The paper's temperature at pruning rates 0.5, 0.7, 0.8 and 0.9; all 1 where it has none.
   double beta[4];
 };

@@ -14,6 +14,8 @@ struct Evaluation {
   double accuracy = 0;
   double worst_group_accuracy = 0;
   double average_group_accuracy = 0;
+  /// Groups weighted by their part of the training samples; where groups are not the classes.
+  std::optional<double> adjusted_average_accuracy;
   std::vector<double> group_accuracy;
 };
 
@@ -49,6 +51,7 @@ struct Summary {
   std::string dataset;
   double imbalance = 1;
   std::string model;
+  std::string group_by;  ///< "class" or "group"
   std::string method;
   std::string class_share;  ///< of rcap, else empty
   double pruning_rate = 0;

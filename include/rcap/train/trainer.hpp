@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "rcap/data/dataset.hpp"
@@ -27,6 +28,8 @@ class TrainListener {
  public:
   virtual ~TrainListener() = default;
   virtual void on_start(const Dataset&, const TrainOptions&) {}
+  /// Something about the run that a person should know.
+  virtual void on_remark(const std::string&) {}
   virtual void on_resume(std::int64_t /*epoch*/, std::int64_t /*batch*/) {}
   virtual void on_progress(const Progress&) {}
   virtual void on_epoch(const EpochRecord&, std::int64_t /*epochs*/) {}

@@ -1,0 +1,165 @@
+#include "cli/cmd_model.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command_line.hpp"
+#include "cli/machine.hpp"
+#include "rcap/io/weight_file.hpp"
+#include "rcap/models/forward_once.hpp"
+#include "rcap/models/model_info.hpp"
+
+namespace rcap::cli {
+namespace {
+
+constexpr const char* ListSummary = "Lists the networks.";
+constexpr const char* InspectSummary =
+    "Looks into a weight file (safetensors or PyTorch): names, types and shapes of its tensors.";
+constexpr const char* ForwardSummary = "Runs a network once, to compare it with another program.";
+constexpr const char* ForwardFooter =
+    R"(The input has x, N x C x H x W, and for --train the labels y. The output has logits; with
+--train (statistics of the batch, no dropout) also train_logits, train_losses, train_loss,
+grad.NAME of every trained parameter and buf.NAME of every buffer; for dinov2-mlp tok_cls,
+tok_reg, tok_patch and feat.NAME of each kind of features.
+
+Example: rcap model forward --model resnet50 --weights resnet50.pth --input in.safetensors \
+           --output out.safetensors)";
+
+std::string_view name_of(TensorType type) {
+  switch (type) {
+    case TensorType::F64:
+      return "F64";
+    case TensorType::F32:
+      return "F32";
+    case TensorType::F16:
+      return "F16";
+    case TensorType::BF16:
+      return "BF16";
+    case TensorType::I64:
+      return "I64";
+    case TensorType::I32:
+      return "I32";
+    case TensorType::I16:
+      return "I16";
+    case TensorType::I8:
+      return "I8";
+    case TensorType::U8:
+      return "U8";
+    case TensorType::Bool:
+      return "BOOL";
+  }
+  return "?";
+}
+
+void list_models(std::span<const std::string> words) {
+  bool json = false;
+  CommandLine line("model list", ListSummary, "Weights for them: docs/models.md");
+  line.flag("--json", json, "print one JSON object");
+  if (!line.parse(words)) return;
+  if (json) {
+    nlohmann::ordered_json object;
+    for (const ModelInfo& info : models()) object[std::string(info.name)] = info.summary;
+    return fmt::print("{}\n", object.dump());
+  }
+  for (const ModelInfo& info : models()) fmt::print("{:<22} {}\n", info.name, info.summary);
+}
+
+std::int64_t element_count(const TensorView& view) {
+  return static_cast<std::int64_t>(view.data.size() / bytes_of(view.type));
+}
+
+void inspect_file(std::span<const std::string> words) {
+  std::filesystem::path path;
+  bool json = false;
+  CommandLine line("model inspect", InspectSummary,
+                   "Example: rcap model inspect --weights resnet50.pth");
+  line.path("--weights", path, "FILE", "safetensors or .pth");
+  line.flag("--json", json, "print one JSON object");
+  if (!line.parse(words)) return;
+  line.require("--weights", path);
+  const WeightFile file(path);
+  std::int64_t elements = 0;
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const TensorView& view : file.tensors()) {
+    elements += element_count(view);
+    object[view.name] = {{"type", name_of(view.type)}, {"shape", view.shape}};
+    if (!json) {
+      fmt::print("{:<52} {:<5} {}\n", view.name, name_of(view.type), fmt::join(view.shape, " x "));
+    }
+  }
+  if (json) return fmt::print("{}\n", object.dump());
+  fmt::print("{} tensors, {} numbers\n", file.tensors().size(), elements);
+}
+
+void run_forward(std::span<const std::string> words) {
+  ForwardOptions options;
+  options.threads = available_threads();
+  CommandLine line("model forward", ForwardSummary, ForwardFooter);
+  line.text("--model", options.model, "NAME", "a network, see rcap model list");
+  line.path("--weights", options.weights, "FILE", "safetensors or .pth [random ones]");
+  line.path("--input", options.input, "FILE", "safetensors with x (and y); required");
+  line.path("--output", options.output, "FILE", "safetensors to be written; required");
+  line.flag("--train", options.train, "a pass of training too, with gradients");
+  line.number("--classes", options.class_count, "C", "classes [as the weights have, else 1000]");
+  line.choice("--features", options.dino.features,
+              {{"cls-reg-patch", DinoFeatures::ClsRegPatch},
+               {"cls2-avg", DinoFeatures::Cls2Avg},
+               {"cls3", DinoFeatures::Cls3}},
+              "dinov2-mlp: what the head sees");
+  line.choice("--head-activation", options.dino.activation,
+              {{"relu", HeadActivation::Relu},
+               {"gelu", HeadActivation::Gelu},
+               {"none", HeadActivation::None}},
+              "dinov2-mlp: between the layers of the head");
+  line.number("--seed", options.seed, "S", "of random weights");
+  line.threads(options.threads, "threads; sums round differently with another number");
+  if (!line.parse(words)) return;
+  if (options.model.empty()) {
+    throw InvalidArgument("--model is missing; see rcap model list");
+  }
+  line.require("--input", options.input);
+  line.require("--output", options.output);
+  if (options.class_count && *options.class_count < 1) {
+    throw InvalidArgument(
+        fmt::format("--classes is {}; it must be at least 1", *options.class_count));
+  }
+  const std::string remark = rcap::forward_once(options);
+  if (!remark.empty()) fmt::print(stderr, "note: {}: {}\n", options.weights.string(), remark);
+}
+
+using Run = void (*)(std::span<const std::string>);
+struct Part {
+  std::string_view name;
+  std::string_view summary;
+  Run run;
+};
+
+constexpr Part Parts[] = {
+    {"list", "the networks", list_models},
+    {"inspect", "the tensors of a weight file", inspect_file},
+    {"forward", "run a network once, to compare it", run_forward},
+};
+
+void print_help() {
+  fmt::print("Networks and their weights.\n\nUsage: rcap model {}\n\n", "list|inspect|forward");
+  for (const Part& part : Parts) fmt::print("  {:<8} {}\n", part.name, part.summary);
+  fmt::print("\nrcap model list --help and so on tell the options.\n");
+}
+
+}  // namespace
+
+void run_model(std::span<const std::string> words) {
+  const std::string first = words.empty() ? "" : words.front();
+  if (first == "--help" || first == "-h") return print_help();
+  for (const Part& part : Parts) {
+    if (part.name == first) return part.run(words.subspan(1));
+  }
+  throw InvalidArgument(
+      fmt::format("rcap model {} is none of list, inspect, forward; see rcap model "
+                  "--help",
+                  first.empty() ? "without a word" : "\"" + first + "\""));
+}
+
+}  // namespace rcap::cli

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "cli/progress_bar.hpp"
+#include "rcap/train/trainer.hpp"
+
+namespace rcap::cli {
+
+/// Shows a run: a progress bar on a terminal, a line an epoch in a log. Asks it to stop when
+/// the user does (`stop_politely`).
+class TrainReporter final : public TrainListener {
+ public:
+  explicit TrainReporter(bool quiet) : quiet_(quiet), bar_(!quiet) {}
+
+  void on_start(const Dataset& dataset, const TrainOptions& options) override;
+  void on_remark(const std::string& remark) override;
+  void on_resume(std::int64_t epoch, std::int64_t batch) override;
+  void on_progress(const Progress& progress) override;
+  void on_epoch(const EpochRecord& record, std::int64_t epochs) override;
+  [[nodiscard]] bool wants_to_stop() const override;
+
+  void finish() { bar_.clear(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void print(const std::string& line);
+  void begin_phase(const Progress& progress);
+  [[nodiscard]] double since_phase() const;
+  double rate(const Progress& progress);
+
+  bool quiet_;
+  ProgressBar bar_;
+  std::string phase_;
+  double done_at_start_ = 0;
+  Clock::time_point start_;
+  double samples_ = 0;  ///< a second, smoothed
+  std::int64_t last_samples_ = 0;
+  Clock::time_point last_time_;
+};
+
+/// From now on the first Ctrl-C, or a polite kill, lets the batch end and saves a checkpoint;
+/// the second one ends the program at once.
+void stop_politely();
+
+/// Prints what a person wants to know of a run that has ended.
+void print_summary(const Summary& summary, const std::filesystem::path& out);
+
+}  // namespace rcap::cli

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rcap {
+
+/// An array in a MAT file: what of it is needed here.
+struct MatMatrix {
+  std::size_t offset = 0;  ///< of the array in its (unpacked) variable, for messages
+  std::uint32_t array_class = 0;
+  std::string name;
+  std::span<const std::uint8_t> rest;  ///< the elements behind the name
+};
+
+/// An array of structures. The cells are those of the first row, field by field, then those of
+/// the second one, ...
+struct MatStruct {
+  std::size_t offset = 0;
+  std::vector<std::string> fields;
+  std::vector<MatMatrix> cells;
+};
+
+/// A MAT file of MATLAB 5 to 7 (little-endian), read as far as tables of numbers and words need
+/// it. No size in the file is trusted: each is held against the bytes that are there.
+class MatFile {
+ public:
+  /// Reads the file and unpacks its variables.
+  /// @throws BadFile  not such a file, a damaged or an overlarge one
+  explicit MatFile(const std::filesystem::path& path);
+
+  /// The variable of that name, which must be an array of structures. Holds as long as the
+  /// file.
+  /// @throws BadFile  if it is not there or not that
+  [[nodiscard]] MatStruct find_struct(std::string_view name) const;
+
+  /// The one number in an array.
+  [[nodiscard]] double number(const MatMatrix& matrix) const;
+  /// The characters in an array; those above 127 become '?'.
+  [[nodiscard]] std::string text(const MatMatrix& matrix) const;
+
+  [[noreturn]] void refuse(std::size_t offset, std::string_view what) const;
+
+ private:
+  [[nodiscard]] MatMatrix read_matrix(std::span<const std::uint8_t> bytes,
+                                      std::size_t offset) const;
+  [[nodiscard]] MatStruct read_struct(const MatMatrix& matrix) const;
+
+  std::filesystem::path path_;
+  std::vector<std::vector<std::uint8_t>> variables_;  ///< each the contents of an array
+};
+
+}  // namespace rcap

@@ -1,0 +1,161 @@
+#include "data/text_table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "data/payload_reader.hpp"
+#include "io/safetensors_format.hpp"
+#include "io/utf8.hpp"
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t MostLineBytes = 1 << 16;
+constexpr std::string_view ByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view Blanks = " \t";
+
+std::string read_text(const fs::path& path, std::uint64_t most_bytes) {
+  std::vector<std::uint8_t> bytes;
+  read_file(path, most_bytes, bytes);
+  if (bytes.empty()) throw BadFile(fmt::format("{}: is empty", path.string()));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// Takes a field in quotes from the front of `rest`, behind its first quote.
+void take_quoted(const TextTable& table, std::string_view& rest, std::string& field) {
+  for (;;) {
+    const std::size_t quote = rest.find('"');
+    if (quote == rest.npos) table.refuse("a quote is opened and not closed");
+    field.append(rest.substr(0, quote));
+    rest.remove_prefix(quote + 1);
+    if (!rest.starts_with('"')) break;
+    field.push_back('"');
+    rest.remove_prefix(1);
+  }
+  if (!rest.empty() && rest.front() != ',') {
+    table.refuse(fmt::format("{} follows a closed quote; a comma or the end is expected",
+                             in_quotes(rest.substr(0, 1))));
+  }
+}
+
+void take_plain(const TextTable& table, std::string_view& rest, std::string& field) {
+  field = rest.substr(0, rest.find(','));
+  if (field.find('"') != field.npos) {
+    table.refuse(
+        fmt::format("{} has a quote inside; only whole fields stand in quotes", in_quotes(field)));
+  }
+  rest.remove_prefix(field.size());
+}
+
+}  // namespace
+
+TextTable::TextTable(const fs::path& path, std::uint64_t most_bytes)
+    : path_(path), text_(read_text(path, most_bytes)) {
+  if (text_.starts_with(ByteOrderMark)) position_ = ByteOrderMark.size();
+}
+
+bool TextTable::next(std::string_view& line) {
+  if (position_ >= text_.size()) return false;
+  ++line_number_;
+  const std::size_t end = std::min(text_.find('\n', position_), text_.size());
+  line = std::string_view(text_).substr(position_, end - position_);
+  position_ = end + 1;
+  if (line.size() > MostLineBytes) {
+    refuse(fmt::format("has {} bytes; a line has at most {}", line.size(), MostLineBytes));
+  }
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (const std::size_t zero = line.find('\0'); zero != line.npos) {
+    refuse(fmt::format("byte {} is zero; this is not a text file", zero + 1));
+  }
+  if (!io::is_utf8(line)) refuse(fmt::format("{} is not UTF-8", in_quotes(line)));
+  return true;
+}
+
+void TextTable::refuse(std::string_view what) const { refuse(line_number_, what); }
+
+void TextTable::refuse(std::int64_t line_number, std::string_view what) const {
+  throw BadFile(fmt::format("{}, line {}: {}", path_.string(), line_number, what));
+}
+
+std::string in_quotes(std::string_view value) { return safetensors::in_quotes(value); }
+
+void split_csv(const TextTable& table, std::string_view line, std::vector<std::string>& fields) {
+  std::size_t count = 0;
+  for (std::string_view rest = line;; rest.remove_prefix(1)) {
+    if (count == fields.size()) fields.emplace_back();
+    std::string& field = fields[count++];
+    field.clear();
+    if (rest.starts_with('"')) {
+      rest.remove_prefix(1);
+      take_quoted(table, rest, field);
+    } else {
+      take_plain(table, rest, field);
+    }
+    if (rest.empty()) break;
+  }
+  fields.resize(count);
+}
+
+void split_blanks(std::string_view line, std::vector<std::string>& fields) {
+  std::size_t count = 0;
+  for (std::size_t begin = line.find_first_not_of(Blanks); begin != line.npos;
+       begin = line.find_first_not_of(Blanks, begin)) {
+    const std::size_t end = std::min(line.find_first_of(Blanks, begin), line.size());
+    if (count == fields.size()) fields.emplace_back();
+    fields[count++] = line.substr(begin, end - begin);
+    begin = end;
+  }
+  fields.resize(count);
+}
+
+std::int64_t parse_number(const TextTable& table, std::string_view what, std::string_view field,
+                          std::int64_t least, std::int64_t most) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  const bool is_number = error == std::errc{} && end == field.data() + field.size();
+  if (!is_number || std::cmp_less(value, least) || std::cmp_greater(value, most)) {
+    table.refuse(fmt::format("{} is {}; it is a whole number in {} .. {}", what, in_quotes(field),
+                             least, most));
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+std::string_view fault_of_file_name(std::string_view name) noexcept {
+  if (name.empty()) return "is empty";
+  if (name.find('\0') != name.npos) return "holds a zero byte";
+  if (name.front() == '/') return "is an absolute path";
+  for (;;) {
+    const std::size_t slash = name.find('/');
+    const std::string_view part = name.substr(0, slash);
+    if (part == "..") return "leads out of its folder with \"..\"";
+    if (part.empty() || part == ".") return "has an empty part in its path";
+    if (slash == name.npos) return {};
+    name.remove_prefix(slash + 1);
+  }
+}
+
+void check_file_name(const TextTable& table, std::string_view name) {
+  const std::string_view fault = fault_of_file_name(name);
+  if (fault.empty()) return;
+  table.refuse(fmt::format("the file name {} {}; names are relative paths below the data set",
+                           in_quotes(name), fault));
+}
+
+void check_no_repeats(const TextTable& table, const PathList& files, std::int64_t first_line) {
+  const auto repeated = find_repeated(files);
+  if (!repeated) return;
+  table.refuse(first_line + static_cast<std::int64_t>(repeated->second),
+               fmt::format("{} stands in line {} already; each image is named once",
+                           in_quotes(files[repeated->first]),
+                           first_line + static_cast<std::int64_t>(repeated->first)));
+}
+
+}  // namespace rcap

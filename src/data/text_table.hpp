@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rcap/data/path_list.hpp"
+
+namespace rcap {
+
+/// A text file, line by line, and the one way to refuse a line of it.
+///
+/// Lines end in LF or CR LF; the last one may end without. A byte order mark is passed over.
+class TextTable {
+ public:
+  /// Reads the whole file.
+  /// @throws BadFile  no such file, an empty one, more than `most_bytes`
+  explicit TextTable(const std::filesystem::path& path, std::uint64_t most_bytes = 1U << 28U);
+
+  /// The next line without its end; holds as long as the object.
+  /// @return whether there is one
+  /// @throws BadFile  a zero byte, text that is not UTF-8, a line of more than 65,536 bytes
+  [[nodiscard]] bool next(std::string_view& line);
+
+  /// Counted from 1; 0 before the first line.
+  [[nodiscard]] std::int64_t line_number() const noexcept { return line_number_; }
+
+  /// @throws BadFile  "FILE, line N: WHAT"
+  [[noreturn]] void refuse(std::string_view what) const;
+  /// The same about a line that was read before.
+  [[noreturn]] void refuse(std::int64_t line_number, std::string_view what) const;
+
+ private:
+  std::filesystem::path path_;
+  std::string text_;
+  std::size_t position_ = 0;
+  std::int64_t line_number_ = 0;
+};
+
+/// Something from a file, fit for a message: in quotes, not longer than a line.
+[[nodiscard]] std::string in_quotes(std::string_view value);
+
+/// Splits a line at commas. A field may stand in double quotes, with two for one inside.
+/// @throws BadFile  a quote that is not closed, or stands in the middle of a field
+void split_csv(const TextTable& table, std::string_view line, std::vector<std::string>& fields);
+
+/// Splits a line at runs of blanks and tabs; those at its ends do not count.
+void split_blanks(std::string_view line, std::vector<std::string>& fields);
+
+/// The number that `field` writes in digits, from `least` to `most`.
+/// @param what  the name of the field, for the message
+/// @throws BadFile  anything else: a sign, a blank, a fraction, a number out of range
+[[nodiscard]] std::int64_t parse_number(const TextTable& table, std::string_view what,
+                                        std::string_view field, std::int64_t least,
+                                        std::int64_t most);
+
+/// What is wrong with the name of a file that a list brings; empty where nothing is. It must
+/// stay below the folder of the list: no absolute path, no "..", no empty part.
+[[nodiscard]] std::string_view fault_of_file_name(std::string_view name) noexcept;
+
+/// @throws BadFile  a name with a fault
+void check_file_name(const TextTable& table, std::string_view name);
+
+/// @param first_line  of the table's line that brought the first path; one path a line
+/// @throws BadFile  a path that stands twice; names both lines
+void check_no_repeats(const TextTable& table, const PathList& files, std::int64_t first_line);
+
+}  // namespace rcap

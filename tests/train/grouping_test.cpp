@@ -1,0 +1,45 @@
+#include "rcap/train/grouping.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/expect_throw.hpp"
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Dataset birds() {
+  Dataset dataset;
+  dataset.name = "birds";
+  dataset.class_names = {"landbird", "waterbird"};
+  dataset.group_names = {"landbird on land", "landbird on water", "waterbird on land",
+                         "waterbird on water"};
+  dataset.train.labels = {0, 1, 1, 0, 1};
+  dataset.train.groups = {0, 3, 3, 1, 2};
+  return dataset;
+}
+
+TEST(Grouping, IsByClassOrByGroup) {
+  const Dataset dataset = birds();
+  EXPECT_THAT(groups_of(dataset.train, GroupBy::Class), ElementsAre(0, 1, 1, 0, 1));
+  EXPECT_THAT(groups_of(dataset.train, GroupBy::Group), ElementsAre(0, 3, 3, 1, 2));
+  EXPECT_THAT(group_names(dataset, GroupBy::Class), ElementsAre("landbird", "waterbird"));
+  EXPECT_EQ(group_names(dataset, GroupBy::Group).size(), 4U);
+  EXPECT_THAT(group_sizes(dataset, dataset.train, GroupBy::Class), ElementsAre(2, 3));
+  EXPECT_THAT(group_sizes(dataset, dataset.train, GroupBy::Group), ElementsAre(1, 1, 1, 2));
+}
+
+TEST(Grouping, RefusesGroupsThatAreNotThere) {
+  Dataset dataset = birds();
+  EXPECT_NO_THROW(require_groups(dataset, GroupBy::Group));
+  dataset.group_names.clear();
+  EXPECT_NO_THROW(require_groups(dataset, GroupBy::Class));
+  EXPECT_THAT(message_of<InvalidArgument>([&] { require_groups(dataset, GroupBy::Group); }),
+              HasSubstr("--group-by group: birds has no groups"));
+}
+
+}  // namespace
+}  // namespace rcap
