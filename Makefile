@@ -8,6 +8,9 @@ CMAKE := .venv/bin/cmake
 CTEST := .venv/bin/ctest
 PYTHON3 := .venv/bin/python
 
+# How long `make test` runs each fuzz target.
+RCAP_FUZZ_SECONDS ?= 30
+
 # CMake finds Ninja here.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -28,15 +31,20 @@ build: setup  ## build the program build/rcap
 demo: build  ## build, train on Fashion-MNIST and compare the methods
 	$(PYTHON3) scripts/demo.py
 
-test: check-format build  ## check the format, then run every test, optimised and under sanitizers
+test: check-format build  ## check the format, then run every test, optimised, under sanitizers and fuzzed
 	$(CTEST) --preset release
 	$(CMAKE) --preset asan
 	$(CMAKE) --build --preset asan
 	$(CTEST) --preset asan
+	$(CMAKE) --preset fuzz -DRCAP_FUZZ_SECONDS=$(RCAP_FUZZ_SECONDS)
+	$(CMAKE) --build --preset fuzz
+	$(CTEST) --preset fuzz
 
 bench: build  ## build and run the benchmarks
 	$(PYTHON3) bench/run.py
 	$(PYTHON3) bench/train.py
+	$(PYTHON3) bench/data.py
+	$(PYTHON3) bench/photo.py
 
 format: setup  ## format every tracked C++ file
 	$(LIST_SOURCES) | xargs -0 -r clang-format -i

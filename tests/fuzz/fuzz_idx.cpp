@@ -1,0 +1,12 @@
+// IDX files, plain and as gzip: images and labels.
+#include "fuzz/fuzz_input.hpp"
+#include "rcap/data/idx_reader.hpp"
+
+using namespace rcap;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto path = fuzz::as_file({data, size});
+  fuzz::read_or_refuse([&] { (void)read_idx_images(path); });
+  fuzz::read_or_refuse([&] { (void)read_idx_labels(path); });
+  return 0;
+}

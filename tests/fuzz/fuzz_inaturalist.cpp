@@ -1,0 +1,11 @@
+// The JSON lists of iNaturalist.
+#include "fuzz/fuzz_input.hpp"
+#include "rcap/data/inaturalist.hpp"
+
+using namespace rcap;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto path = fuzz::as_file({data, size});
+  fuzz::read_or_refuse([&] { (void)read_inaturalist_list(path); });
+  return 0;
+}

@@ -1,0 +1,11 @@
+// meta.mat of the ImageNet devkit.
+#include "fuzz/fuzz_input.hpp"
+#include "rcap/data/imagenet.hpp"
+
+using namespace rcap;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto path = fuzz::as_file({data, size});
+  fuzz::read_or_refuse([&] { (void)read_imagenet_synsets(path); });
+  return 0;
+}
