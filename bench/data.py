@@ -74,9 +74,9 @@ def measure_round(options, photos, large, pack):
     pillow = json.loads(run(sys.executable, ROOT / "bench" / "pillow_images.py", "--data", photos, "--resize", RESIZE,
                             "--crop", CROP, "--repeat", options.repeat))
     return {"pillow": pillow, "exact": rcap(options, photos, 1), "exact_2": rcap(options, photos, 2),
-            "fast": rcap(options, photos, 1, "--fast-decode"), "packed": rcap(options, pack, 1),
+            "fast": rcap(options, photos, 1, "--fast-decode", "on"), "packed": rcap(options, pack, 1),
             "packed_2": rcap(options, pack, 2), "large": rcap(options, large, 1),
-            "large_fast": rcap(options, large, 1, "--fast-decode")}
+            "large_fast": rcap(options, large, 1, "--fast-decode", "on")}
 
 
 def spread(values):

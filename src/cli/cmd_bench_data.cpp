@@ -51,8 +51,8 @@ bool parse(std::span<const std::string> words, BenchArguments& arguments) {
   line.group("Data");
   line.text("--dataset", arguments.dataset, "NAME", "see rcap data list");
   line.path("--data", arguments.data.folder, "DIR", "where its files are, or a packed file");
-  line.flag("--fast-decode", arguments.fast_decode,
-            "decode large JPEGs at a fraction of their size, see rcap data pack");
+  line.choice("--fast-decode", arguments.fast_decode, {{"on", true}, {"off", false}},
+              "decode large JPEGs at a fraction of their size, see rcap data pack");
   line.number("--samples", arguments.samples, "N", "images a pass; 0: all");
   line.number("--seed", arguments.seed, "S", "of order and augmentation");
   line.group("Transform");

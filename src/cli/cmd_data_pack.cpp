@@ -57,7 +57,8 @@ bool parse(std::span<const std::string> words, PackArguments& arguments) {
   line.group("Data");
   line.text("--dataset", arguments.dataset, "NAME", "see rcap data list");
   line.path("--data", arguments.data, "DIR", "where its files are, if not in the usual place");
-  line.flag("--skip-bad", options.skip_bad, "leave out images that cannot be decoded");
+  line.choice("--skip-bad", options.skip_bad, {{"on", true}, {"off", false}},
+              "leave out images that cannot be decoded");
   line.number("--seed", arguments.seed, "S", "of a held-out part, where the data set has one");
   line.group("Images");
   line.number("--center-crop", options.recipe.center_crop, "C",
@@ -66,8 +67,8 @@ bool parse(std::span<const std::string> words, PackArguments& arguments) {
   line.choice("--interpolation", options.recipe.interpolation,
               {{"bilinear", Interpolation::Bilinear}, {"bicubic", Interpolation::Bicubic}},
               "of the resize, antialiased, as Pillow has it");
-  line.flag("--fast-decode", options.recipe.fast_decode,
-            "decode large JPEGs at a fraction of their size: faster, and a little different");
+  line.choice("--fast-decode", options.recipe.fast_decode, {{"on", true}, {"off", false}},
+              "decode large JPEGs at a fraction of their size: faster, and a little different");
   line.group("Output");
   line.path("--out", arguments.out, "FILE", "the packed file");
   line.flag("--restart", options.restart, "begin anew, and replace FILE where it is there");

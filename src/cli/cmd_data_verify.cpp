@@ -201,7 +201,7 @@ std::string describe_damage(const DataReport& report) {
                      report.image_count, report.folder.string(),
                      is_packed(report.folder)
                          ? "pack the file again"
-                         : "replace or remove them, or open the folder with --skip-bad");
+                         : "replace or remove them, or open the folder with --skip-bad on");
 }
 
 /// A data set that nobody asked for may be missing, but not in part.

@@ -10,6 +10,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/run_main.hpp"
+#include "cli/stop_signal.hpp"
 #include "cli/train_arguments.hpp"
 #include "cli/train_reporter.hpp"
 
@@ -71,7 +72,7 @@ void run_train(std::span<const std::string> words) {
                "one starts from random ones\n");
   }
   TrainReporter reporter(arguments->quiet);
-  stop_politely();
+  watch_for_stop();
   const auto summary = train(options, {arguments->out, arguments->resume}, reporter);
   reporter.finish();
   if (!summary) {

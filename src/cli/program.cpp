@@ -27,9 +27,10 @@ struct Command {
 
 constexpr std::array Commands{
     Command{"select", "select the samples of one epoch from arrays on disk", run_select},
-    Command{"bench", "time selection on this machine: rcap bench select", run_bench},
+    Command{"bench", "time selection or image reading: rcap bench select, rcap bench data",
+            run_bench},
     Command{"doctor", "show versions, processor, memory and data sets", run_doctor},
-    Command{"data", "list the data sets, verify their files", run_data},
+    Command{"data", "list the data sets, verify their files, pack images into one file", run_data},
 };
 
 /// What commands with a program of their own do; shown where the program is there.

@@ -1,17 +1,15 @@
 #include "cli/train_reporter.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "cli/stop_signal.hpp"
+
 namespace rcap::cli {
 namespace {
-
-std::atomic<bool> stop_was_asked_for = false;
 
 /// Percent with one decimal; a dash for a group without samples.
 std::string percent(double part) {
@@ -101,7 +99,7 @@ void TrainReporter::on_remark(const std::string& remark) {
   if (!quiet_) print("note: " + remark);
 }
 
-bool TrainReporter::wants_to_stop() const { return stop_was_asked_for; }
+bool TrainReporter::wants_to_stop() const { return stop_was_asked(); }
 
 void TrainReporter::print(const std::string& line) {
   bar_.clear();
@@ -131,14 +129,6 @@ double TrainReporter::rate(const Progress& progress) {
   last_samples_ = progress.samples;
   last_time_ = now;
   return samples_;
-}
-
-void stop_politely() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { stop_was_asked_for = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
 }
 
 void print_summary(const Summary& summary, const std::filesystem::path& out) {

@@ -11,7 +11,8 @@
 namespace rcap::cli {
 
 /// Shows a run: a progress bar on a terminal, a line an epoch in a log. Asks it to stop when
-/// the user does (`stop_politely`).
+/// the user does (`watch_for_stop`): the batch ends
+/// and a checkpoint is saved.
 class TrainReporter final : public TrainListener {
  public:
   explicit TrainReporter(bool quiet) : quiet_(quiet), bar_(!quiet) {}
@@ -42,10 +43,6 @@ class TrainReporter final : public TrainListener {
   std::int64_t last_samples_ = 0;
   Clock::time_point last_time_;
 };
-
-/// From now on the first Ctrl-C, or a polite kill, lets the batch end and saves a checkpoint;
-/// the second one ends the program at once.
-void stop_politely();
 
 /// Prints what a person wants to know of a run that has ended.
 void print_summary(const Summary& summary, const std::filesystem::path& out);

@@ -222,7 +222,7 @@ class Packer {
     } else {
       throw BadFile(fmt::format(
           "{}; {} images before it are packed: replace it, or leave such images out with "
-          "--skip-bad, and give the command again",
+          "--skip-bad on, and give the command again",
           made.bad_reason, next_));
     }
   }
@@ -290,7 +290,7 @@ std::optional<PackSummary> pack_images(const Dataset& dataset, const fs::path& s
   }
   if (!options.skip_bad && !partial.reasons().empty()) {
     throw BadFile(fmt::format(
-        "{}.partial: {} images are left out of it; go on with --skip-bad, or begin anew with "
+        "{}.partial: {} images are left out of it; go on with --skip-bad on, or begin anew with "
         "--restart",
         out.string(), partial.reasons().size()));
   }

@@ -98,10 +98,7 @@ std::optional<Dataset> open_if_packed(const fs::path& path, std::string_view nam
         "its images were packed with center crop {}, resize {} ({}){}", recipe.center_crop,
         recipe.resize, recipe.interpolation == Interpolation::Bicubic ? "bicubic" : "bilinear",
         recipe.fast_decode ? ", fast decoding" : ""));
-    if (recipe.center_crop > 0) {
-      packed.dataset.remarks.push_back(
-          "the central crop is done in the packed file: train with --center-crop 0");
-    }
+    packed.dataset.is_center_cropped = recipe.center_crop > 0;
   }
   return std::move(packed.dataset);
 }

@@ -52,6 +52,14 @@ Dataset open_data(const TrainOptions& options) {
                                         .threads = options.data_workers});
 }
 
+/// A pack holds what its centre crop left; the same crop again would leave less.
+void require_uncropped(const Dataset& dataset, const TrainOptions& options) {
+  if (!dataset.is_center_cropped || options.center_crop == 0) return;
+  throw InvalidArgument(fmt::format(
+      "--center-crop {}: the images of {} were cropped when they were packed; give --center-crop 0",
+      options.center_crop, options.data_folder.string()));
+}
+
 /// One run in its folder.
 class Run {
  public:
@@ -72,6 +80,7 @@ class Run {
     const Stopwatch watch(setup_seconds_);
     dataset_ = open_data(options_);
     require_groups(dataset_, options_.group_by);
+    require_uncropped(dataset_, options_);
     classes_ = std::make_shared<const ClassIndex>(
         groups_of(dataset_.train, options_.group_by),
         static_cast<ClassId>(group_names(dataset_, options_.group_by).size()));

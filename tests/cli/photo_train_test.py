@@ -126,6 +126,16 @@ class Packed(PhotoTest):
                  for out in ("files", "packed")]
         self.assertEqual(*map(tensors_of, paths))
 
+    def test_what_was_cropped_in_the_pack_is_not_cropped_again(self):
+        pack = self.folder / "birds.pack"
+        subprocess.run([PROGRAM, "data", "pack", "--dataset", "waterbirds", "--data", self.birds, "--center-crop", "36",
+                        "--resize", "40", "--out", pack, "--quiet"], check=True)
+        files = self.train_birds("files", "--center-crop", 36)
+        packed = self.train_birds("packed", "--center-crop", 0, data=pack)
+        self.assertEqual(without_times(files), without_times(packed))
+        self.refused("--out", "out", "--preset", "waterbirds", "--data", pack, "--model", "small-cnn", "--center-crop",
+                     36, naming="give --center-crop 0")
+
     def test_a_pack_of_another_data_set_is_refused(self):
         pack = self.folder / "birds.pack"
         subprocess.run([PROGRAM, "data", "pack", "--dataset", "waterbirds", "--data", self.birds, "--resize", "40",

@@ -292,7 +292,7 @@ TEST_F(PackImages, LeavesBadImagesOut) {
   EXPECT_EQ(pack_images(bad, "root", out_, {.skip_bad = true},
                         [](const PackProgress& progress) { return progress.done < 4; }),
             std::nullopt);
-  EXPECT_THAT(refusal(bad, {}), HasSubstr("1 images are left out of it; go on with --skip-bad"));
+  EXPECT_THAT(refusal(bad, {}), HasSubstr("1 images are left out of it; go on with --skip-bad on"));
   EXPECT_TRUE(pack(bad, out_, {.skip_bad = true}) == whole);
 }
 

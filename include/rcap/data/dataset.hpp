@@ -66,6 +66,7 @@ struct Dataset {
   Normalization normalization;
   Split train;
   Split test;
+  bool is_center_cropped = false;    ///< when it was packed; cropping again would cut off more
   std::vector<std::string> remarks;  ///< what a person should know: images left out, a subset
 
   [[nodiscard]] ClassId class_count() const noexcept {
