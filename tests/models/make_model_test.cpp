@@ -98,6 +98,20 @@ TEST(MakeModel, EfficientNetStartsWithTheSpreadOfTorchvision) {
   EXPECT_EQ(parameters["classifier.1.bias"].abs().max().item<float>(), 0.0F);
 }
 
+TEST(MakeModel, EfficientNetDropsBlocksInTraining) {
+  const auto network = make_model("efficientnet-b3", {});
+  network->train();
+  for (const auto& module : network->modules()) {
+    if (module->as<torch::nn::Dropout>() != nullptr) module->eval();
+  }
+  const auto images = torch::ones({4, 3, 32, 32}) * torch::arange(4).reshape({4, 1, 1, 1});
+  const torch::NoGradGuard no_grad;
+  torch::manual_seed(1);
+  const auto first = network->forward(images);
+  torch::manual_seed(2);
+  EXPECT_FALSE(torch::equal(network->forward(images), first));
+}
+
 TEST(MakeModel, EfficientNetDropsDeeperBlocksMoreOften) {
   const auto network = make_model("efficientnet-b3", {3, 10, 0});
   std::vector<double> probabilities;
