@@ -131,7 +131,7 @@ def main():
     parser.add_argument("--rcap", type=pathlib.Path, default=ROOT / "build" / "rcap")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--epochs", type=int, default=60, help="of the speed-up runs [60]")
-    parser.add_argument("--speed-up-rounds", type=int, default=1, help="full training takes minutes [1]")
+    parser.add_argument("--speed-up-rounds", type=int, default=3, help="full training takes minutes [3]")
     parser.add_argument("--rounds", type=int, default=7, help="of small-cnn against PyTorch [7]")
     parser.add_argument("--resnet-rounds", type=int, default=3, help="of resnet18-cifar against PyTorch [3]")
     options = parser.parse_args()

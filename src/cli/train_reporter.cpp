@@ -88,7 +88,7 @@ void TrainReporter::on_epoch(const EpochRecord& record, std::int64_t epochs) {
   std::string line = fmt::format("epoch {:>3}/{}  loss {:.4f}  {} samples", record.epoch + 1,
                                  epochs, record.train_loss, record.selected);
   if (record.evaluation) {
-    line += fmt::format("  accuracy: worst class {}, average {}",
+    line += fmt::format("  accuracy: worst group {}, average {}",
                         percent(record.evaluation->worst_group_accuracy),
                         percent(record.evaluation->average_group_accuracy));
   }
