@@ -73,6 +73,10 @@ bool parse(std::span<const std::string> words, BenchArguments& arguments) {
   if (arguments.dataset.empty()) {
     throw InvalidArgument("bench data: --dataset is missing; rcap data list shows the names");
   }
+  if (arguments.dataset == "table") {
+    throw InvalidArgument(
+        "bench data: a table holds numbers, not images; its rows lie in memory, ready for use");
+  }
   if (arguments.repeat < 1 || arguments.samples < 0) {
     throw InvalidArgument(
         fmt::format("bench data: --repeat {} must be at least 1, --samples {} "

@@ -35,6 +35,7 @@ bool all_there(const CatalogueEntry& entry) {
 std::string describe_place(std::string_view name) {
   const CatalogueEntry* entry = find_in_catalogue(name);
   if (name == "synthetic") return "always there";
+  if (name == "table") return "give the file, or the folder of both splits, with --data PATH";
   if (entry == nullptr) return "give its folder with --data DIR";
   if (all_there(*entry)) return fmt::format("in {}", entry->default_folder);
   if (!entry->default_folder.empty()) return std::string(entry->remedy);

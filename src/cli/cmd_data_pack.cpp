@@ -81,6 +81,10 @@ bool parse(std::span<const std::string> words, PackArguments& arguments) {
   if (arguments.dataset.empty()) {
     throw InvalidArgument("data pack: --dataset is missing; rcap data list shows the names");
   }
+  if (arguments.dataset == "table") {
+    throw InvalidArgument(
+        "data pack: a table holds numbers, not images; it is read into memory as it is");
+  }
   return true;
 }
 

@@ -14,8 +14,8 @@
 #include "cli/command_line.hpp"
 #include "cli/data_report.hpp"
 #include "cli/machine.hpp"
-#include "cli/nearest_name.hpp"
 #include "cli/progress_bar.hpp"
+#include "io/nearest_name.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/data/bad_images.hpp"
 #include "rcap/data/catalogue.hpp"
@@ -142,6 +142,11 @@ DataReport verify_named(const Arguments& arguments, ProgressBar& progress) {
     throw InvalidArgument(fmt::format("data verify: there is no data set \"{}\"{}; there are {}",
                                       arguments.name, did_you_mean(arguments.name, names),
                                       fmt::join(names, ", ")));
+  }
+  if (arguments.name == "table") {
+    throw InvalidArgument(
+        "data verify: a table of your own has no published checksum; rcap train checks all of it "
+        "when it opens it");
   }
   const CatalogueEntry* entry = find_in_catalogue(arguments.name);
   if (entry == nullptr && arguments.name != ImageFolder) {

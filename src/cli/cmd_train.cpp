@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/run_main.hpp"
@@ -54,6 +53,22 @@ std::optional<TrainArguments> parse(std::span<const std::string> words) {
   return arguments;
 }
 
+[[noreturn]] void throw_stopped(const fs::path& out) {
+  throw Stopped(fmt::format("stopped, nothing is lost; go on with: rcap train --out {} --resume",
+                            out.string()));
+}
+
+void make_scores(const TrainArguments& arguments, const TrainOptions& options,
+                 TrainReporter& reporter) {
+  const bool done = score(options, {arguments.out, arguments.resume}, reporter);
+  reporter.finish();
+  if (!done) throw_stopped(arguments.out);
+  if (!arguments.quiet) {
+    fmt::print("scores of {} in {}\n", arguments.make_scores,
+               (arguments.out / "scores.safetensors").string());
+  }
+}
+
 }  // namespace
 
 void run_train(std::span<const std::string> words) {
@@ -73,14 +88,12 @@ void run_train(std::span<const std::string> words) {
   }
   TrainReporter reporter(arguments->quiet);
   watch_for_stop();
+  if (!options.make_scores.empty()) return make_scores(*arguments, options, reporter);
   const auto summary = train(options, {arguments->out, arguments->resume}, reporter);
   reporter.finish();
-  if (!summary) {
-    throw Stopped(fmt::format("stopped, nothing is lost; go on with: rcap train --out {} --resume",
-                              arguments->out.string()));
-  }
+  if (!summary) throw_stopped(arguments->out);
   if (arguments->json) {
-    fmt::print("{}\n", nlohmann::ordered_json(*summary).dump());
+    fmt::print("{}", to_text(*summary));
   } else {
     print_summary(*summary, arguments->out);
   }

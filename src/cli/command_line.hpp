@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/nearest_name.hpp"
+#include "io/nearest_name.hpp"
 #include "rcap/core/error.hpp"
 
 namespace CLI {

@@ -13,7 +13,7 @@
 #include "cli/cmd_select.hpp"
 #include "cli/external_command.hpp"
 #include "cli/machine.hpp"
-#include "cli/nearest_name.hpp"
+#include "io/nearest_name.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap::cli {

@@ -1,5 +1,7 @@
 #include "cli/train_arguments.hpp"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,6 +19,17 @@ std::string names_of(const Names& entries) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
+/// "a,b" as a and b.
+std::vector<std::string> words_in(const std::string& list) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
 void add_on_off(CommandLine& line, const std::string& name, std::optional<bool>& value,
                 const std::string& meaning) {
   line.choice(name, value, {{"on", true}, {"off", false}}, meaning);
@@ -27,7 +40,11 @@ void add_data_options(CommandLine& line, TrainArguments& arguments) {
   line.text("--preset", arguments.preset, "NAME",
             names_of(presets()) + "; sets what other options leave open [fashion-mnist-lt]");
   line.text("--dataset", arguments.dataset, "NAME", names_of(datasets()));
-  line.path("--data", arguments.data, "DIR", "where its files are");
+  line.path("--data", arguments.data, "DIR", "where its files are; of a table the file itself too");
+  line.text("--label-column", arguments.label_column, "NAME",
+            "table: the column of the classes; of a .npy file its number [label; the last]");
+  line.number("--train-samples", arguments.train_samples, "N",
+              "keep N training samples, classes in proportion [all]");
   line.number("--imbalance", arguments.imbalance, "F",
               "make it long-tailed: largest class F times the smallest");
   add_on_off(line, "--skip-bad", arguments.skip_bad, "leave out images that cannot be decoded");
@@ -121,7 +138,8 @@ void take(const std::string& given, std::string& value) {
 }
 
 const Preset& preset_of(const TrainArguments& arguments) {
-  return find_preset(arguments.preset.empty() ? presets().front().name : arguments.preset);
+  if (!arguments.preset.empty()) return find_preset(arguments.preset);
+  return arguments.dataset == "table" ? find_preset("table") : presets().front();
 }
 
 void take_image_options(const TrainArguments& arguments, TrainOptions& options) {
@@ -136,6 +154,26 @@ void take_image_options(const TrainArguments& arguments, TrainOptions& options) 
   take(arguments.fast_decode, options.fast_decode);
 }
 
+/// What a preset says about images rows of a table pass by; to say it oneself is a mistake.
+void refuse_image_options(const TrainArguments& arguments) {
+  const std::pair<const char*, bool> options[] = {
+      {"--center-crop", arguments.center_crop.has_value()},
+      {"--resize", arguments.resize.has_value()},
+      {"--interpolation", arguments.interpolation.has_value()},
+      {"--image-size", arguments.image_size.has_value()},
+      {"--random-crop", arguments.random_crop.has_value()},
+      {"--crop-padding", arguments.crop_padding.has_value()},
+      {"--flip", arguments.flip.has_value()},
+      {"--trivial-augment", arguments.trivial_augment.has_value()},
+      {"--fast-decode", arguments.fast_decode.has_value()},
+      {"--skip-bad", arguments.skip_bad.has_value()}};
+  for (const auto& [name, is_given] : options) {
+    if (!is_given) continue;
+    throw InvalidArgument(
+        fmt::format("{} is for images; --dataset table has rows of numbers, leave it out", name));
+  }
+}
+
 }  // namespace
 
 void add_options(CommandLine& line, TrainArguments& arguments) {
@@ -146,6 +184,8 @@ void add_options(CommandLine& line, TrainArguments& arguments) {
   add_pruning_rate(line, arguments.methods);
   line.path("--scores", arguments.scores, "FILE",
             "ccs, metriq, tdds: scores of an earlier run, else a scoring run is made");
+  line.text("--make-scores", arguments.make_scores, "METHODS",
+            "e.g. ccs,metriq,tdds: train on everything, leave their scores in --out, and stop");
   line.number("--score-epochs", arguments.score_epochs, "T", "tdds: epochs listened to [10]");
   line.number("--score-window", arguments.score_window, "J", "tdds: epochs in a window [10]");
   add_on_off(line, "--meet-rate", arguments.meet_rate,
@@ -166,15 +206,19 @@ TrainOptions resolve(const TrainArguments& arguments) {
   }
   take(arguments.dataset, options.dataset);
   options.data_folder = arguments.data;
+  take(arguments.label_column, options.label_column);
+  options.train_samples = arguments.train_samples;
   take(arguments.imbalance, options.imbalance);
   take(arguments.skip_bad, options.skip_bad);
   take(arguments.group_by, options.group_by);
+  if (trains_on_table(options)) refuse_image_options(arguments);
   take_image_options(arguments, options);
   take(arguments.method, options.method);
   require_method(options.method);
   options.pruner =
       resolve(arguments.methods, preset_beta(preset, arguments.methods.pruner.common.pruning_rate));
   options.scores = arguments.scores;
+  options.make_scores = words_in(arguments.make_scores);
   take(arguments.score_epochs, options.divergence.epochs);
   take(arguments.score_window, options.divergence.window);
   take(arguments.model, options.model);

@@ -15,12 +15,13 @@ namespace rcap::cli {
 /// What the words say; what they leave open comes from the preset.
 struct TrainArguments {
   std::string preset;
-  std::string dataset, method, model, device;
+  std::string dataset, label_column, method, model, device;
+  std::string make_scores;  ///< methods, with commas between
   std::filesystem::path data, weights, scores, out;
   MethodArguments methods;
   std::optional<double> imbalance, lr, momentum, weight_decay, checkpoint_seconds;
-  std::optional<std::int64_t> epochs, batch_size, grad_accumulation, evaluate_every, score_epochs,
-      score_window;
+  std::optional<std::int64_t> train_samples, epochs, batch_size, grad_accumulation, evaluate_every,
+      score_epochs, score_window;
   std::optional<int> center_crop, resize, image_size, crop_padding, data_workers;
   std::optional<bool> random_crop, flip, trivial_augment, fast_decode;
   std::optional<bool> nesterov, channels_last, skip_bad, meet_rate;
@@ -43,7 +44,8 @@ struct TrainArguments {
 void add_options(CommandLine& line, TrainArguments& arguments);
 
 /// The options of the run: what was given, else what the preset says, else the defaults.
-/// @throws InvalidArgument  an unknown preset or method
+/// A table without a preset has that of tables.
+/// @throws InvalidArgument  an unknown preset or method; an option of images for a table
 [[nodiscard]] TrainOptions resolve(const TrainArguments& arguments);
 
 /// Whether the preset's experiment starts from official weights and none are given.

@@ -108,6 +108,7 @@ class BatchReader::Work {
 
   [[nodiscard]] ImageShape find_shape() const {
     const auto fixed = split_.images->fixed_shape();
+    if (fixed && split_.images->holds_rows()) return *fixed;
     // Decoded images have three channels; their sizes matter only without a crop.
     const ImageShape shape = transform_.output_shape(fixed.value_or(ImageShape{0, 0, 3}));
     if (shape.height == 0 || shape.width == 0) {
@@ -134,11 +135,15 @@ class BatchReader::Work {
   void make_item(std::int64_t item, Slot& slot, Memory& memory) {
     const SampleId id = ids_[static_cast<std::size_t>(item)];
     const auto place = static_cast<std::size_t>(item % options_.batch_size);
+    float* const numbers = slot.images.data() + place * numbers_per_image();
+    slot.labels[place] = split_.labels[static_cast<std::size_t>(id)];
+    if (const float* row = split_.images->row(id)) {
+      std::copy_n(row, numbers_per_image(), numbers);
+      return;
+    }
     const ImageView image = split_.images->read(id, memory.decoded);
     const auto random = random_ ? std::optional(SampleRandom(*random_, id)) : std::nullopt;
-    transform_.apply(image, random, memory.scratch,
-                     slot.images.data() + place * numbers_per_image());
-    slot.labels[place] = split_.labels[static_cast<std::size_t>(id)];
+    transform_.apply(image, random, memory.scratch, numbers);
   }
 
   /// Workers may begin the batch about to be read and those ahead of it.

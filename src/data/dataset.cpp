@@ -24,6 +24,10 @@ class SubsetSource final : public ImageSource {
     return whole_->fixed_shape();
   }
   [[nodiscard]] bool in_memory() const noexcept override { return whole_->in_memory(); }
+  [[nodiscard]] bool holds_rows() const noexcept override { return whole_->holds_rows(); }
+  [[nodiscard]] const float* row(SampleId id) const noexcept override {
+    return whole_->row(position(id));
+  }
 
  private:
   [[nodiscard]] SampleId position(SampleId id) const {

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "data/subsample_streams.hpp"
+#include "rcap/core/class_budget.hpp"
 #include "rcap/core/class_index.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/weighted_draw.hpp"
@@ -58,6 +60,22 @@ std::vector<SampleId> long_tailed(std::span<const ClassId> labels, ClassId class
   const RandomStream stream(seed, Purpose::Subsample,
                             static_cast<std::int64_t>(SubsampleStream::LongTail));
   return draw_per_class(classes, sizes, stream).ids();
+}
+
+std::vector<SampleId> proportional_part(std::span<const ClassId> labels, ClassId class_count,
+                                        std::int64_t count, std::uint64_t seed) {
+  if (count < class_count || std::cmp_greater(count, labels.size())) {
+    throw InvalidArgument(fmt::format(
+        "--train-samples is {}; it lies between the number of classes, {}, and that of the "
+        "training samples, {}",
+        count, class_count, labels.size()));
+  }
+  const ClassIndex classes(labels, class_count);
+  const std::span<const std::int64_t> sizes = classes.class_sizes();
+  const std::vector<double> weights(sizes.begin(), sizes.end());
+  const RandomStream stream(seed, Purpose::Subsample,
+                            static_cast<std::int64_t>(SubsampleStream::TrainSamples));
+  return draw_per_class(classes, split_budget(sizes, weights, count), stream).ids();
 }
 
 }  // namespace rcap

@@ -20,6 +20,7 @@
 #include "rcap/data/inaturalist.hpp"
 #include "rcap/data/packed_images.hpp"
 #include "rcap/data/synthetic_images.hpp"
+#include "rcap/data/table.hpp"
 #include "rcap/data/waterbirds.hpp"
 
 namespace rcap {
@@ -94,6 +95,10 @@ Dataset open_folder(const DatasetOptions& options) {
   return dataset;
 }
 
+Dataset open_rows(const DatasetOptions& options) {
+  return open_table(options.folder, {.label_column = options.label_column, .seed = options.seed});
+}
+
 Dataset open_synthetic(const DatasetOptions& options) {
   if (!options.folder.empty()) {
     throw InvalidArgument(fmt::format(
@@ -126,6 +131,7 @@ constexpr std::array Rows{
     Row{{"inaturalist", "579,184 + 95,986 animals and plants (2017), 13 classes"},
         [](const DatasetOptions& options) { return open_files(open_inaturalist, options); }},
     Row{{"image-folder", "JPEG and PNG files of your own, a folder a class"}, open_folder},
+    Row{{"table", "numbers and categories of your own, in CSV or .npy files"}, open_rows},
     Row{{"synthetic", "6,000 + 1,000 generated grey images, 28 x 28, 10 classes"}, open_synthetic},
 };
 
@@ -142,6 +148,12 @@ const Row& find_dataset(std::string_view name) {
 /// The folder to read: the one given, else the one where the data set usually is.
 fs::path choose_folder(std::string_view name, const fs::path& given) {
   if (name == "synthetic") return given;
+  if (name == "table") {
+    if (!given.empty()) return given;
+    throw InvalidArgument(
+        "table: its place is not known; give it with --data PATH, a CSV or .npy file, or a folder "
+        "with train.csv and test.csv");
+  }
   const CatalogueEntry* entry = find_in_catalogue(name);
   fs::path folder = given;
   if (folder.empty() && entry != nullptr) folder = entry->default_folder;
@@ -158,11 +170,20 @@ fs::path choose_folder(std::string_view name, const fs::path& given) {
                             entry == nullptr ? "" : fmt::format("; {}", entry->remedy)));
 }
 
+void keep_part(Dataset& dataset, const DatasetOptions& options) {
+  const std::vector<SampleId> kept = proportional_part(dataset.train.labels, dataset.class_count(),
+                                                       *options.train_samples, options.seed);
+  dataset.remarks.push_back(
+      fmt::format("{} of {} training samples are kept, classes in proportion (seed {})",
+                  kept.size(), dataset.train.size(), options.seed));
+  dataset.train = subset(dataset.train, kept);
+}
+
 void make_long_tailed(Dataset& dataset, const DatasetOptions& options) {
   const std::vector<SampleId> kept =
       long_tailed(dataset.train.labels, dataset.class_count(), options.imbalance, options.seed);
   dataset.remarks.push_back(fmt::format(
-      "long-tailed by factor {}: {} of {} training images are kept; the test images are untouched",
+      "long-tailed by factor {}: {} of {} training samples are kept; the test split is untouched",
       options.imbalance, kept.size(), dataset.train.size()));
   dataset.train = subset(dataset.train, kept);
 }
@@ -191,6 +212,7 @@ Dataset open_dataset(std::string_view name, const DatasetOptions& options) {
   if (!packed) opened.folder = choose_folder(name, options.folder);
   Dataset dataset = packed ? std::move(*packed) : row.open(opened);
   dataset.name = name;
+  if (options.train_samples) keep_part(dataset, options);
   // 1 leaves the data as they are; `long_tailed` would make all classes equal.
   if (options.imbalance != 1.0) make_long_tailed(dataset, options);
   return dataset;

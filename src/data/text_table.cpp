@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t MostLineBytes = 1 << 16;
 constexpr std::string_view ByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view Blanks = " \t";
 
@@ -57,8 +56,8 @@ void take_plain(const TextTable& table, std::string_view& rest, std::string& fie
 
 }  // namespace
 
-TextTable::TextTable(const fs::path& path, std::uint64_t most_bytes)
-    : path_(path), text_(read_text(path, most_bytes)) {
+TextTable::TextTable(const fs::path& path, std::uint64_t most_bytes, std::size_t most_line_bytes)
+    : path_(path), most_line_bytes_(most_line_bytes), text_(read_text(path, most_bytes)) {
   if (text_.starts_with(ByteOrderMark)) position_ = ByteOrderMark.size();
 }
 
@@ -68,8 +67,8 @@ bool TextTable::next(std::string_view& line) {
   const std::size_t end = std::min(text_.find('\n', position_), text_.size());
   line = std::string_view(text_).substr(position_, end - position_);
   position_ = end + 1;
-  if (line.size() > MostLineBytes) {
-    refuse(fmt::format("has {} bytes; a line has at most {}", line.size(), MostLineBytes));
+  if (line.size() > most_line_bytes_) {
+    refuse(fmt::format("has {} bytes; a line has at most {}", line.size(), most_line_bytes_));
   }
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (const std::size_t zero = line.find('\0'); zero != line.npos) {
@@ -102,6 +101,27 @@ void split_csv(const TextTable& table, std::string_view line, std::vector<std::s
     if (rest.empty()) break;
   }
   fields.resize(count);
+}
+
+bool next_record(TextTable& table, std::vector<std::string>& fields) {
+  std::string_view line;
+  if (!table.next(line)) return false;
+  const auto has_open_quote = [](std::string_view text) {
+    return std::ranges::count(text, '"') % 2 != 0;
+  };
+  if (!has_open_quote(line)) {
+    split_csv(table, line, fields);
+    return true;
+  }
+  const std::int64_t first_line = table.line_number();
+  std::string record(line);
+  do {
+    if (!table.next(line)) table.refuse(first_line, "a quote is opened and not closed");
+    record += '\n';
+    record += line;
+  } while (!has_open_quote(line));
+  split_csv(table, record, fields);
+  return true;
 }
 
 void split_blanks(std::string_view line, std::vector<std::string>& fields) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -19,11 +20,13 @@ class TextTable {
  public:
   /// Reads the whole file.
   /// @throws BadFile  no such file, an empty one, more than `most_bytes`
-  explicit TextTable(const std::filesystem::path& path, std::uint64_t most_bytes = 1U << 28U);
+  explicit TextTable(const std::filesystem::path& path, std::uint64_t most_bytes = 1U << 28U,
+                     std::size_t most_line_bytes = 1U << 16U);
 
   /// The next line without its end; holds as long as the object.
   /// @return whether there is one
-  /// @throws BadFile  a zero byte, text that is not UTF-8, a line of more than 65,536 bytes
+  /// @throws BadFile  a zero byte, text that is not UTF-8, a line of more than
+  ///                  `most_line_bytes`
   [[nodiscard]] bool next(std::string_view& line);
 
   /// Counted from 1; 0 before the first line.
@@ -36,6 +39,7 @@ class TextTable {
 
  private:
   std::filesystem::path path_;
+  std::size_t most_line_bytes_;
   std::string text_;
   std::size_t position_ = 0;
   std::int64_t line_number_ = 0;
@@ -47,6 +51,12 @@ class TextTable {
 /// Splits a line at commas. A field may stand in double quotes, with two for one inside.
 /// @throws BadFile  a quote that is not closed, or stands in the middle of a field
 void split_csv(const TextTable& table, std::string_view line, std::vector<std::string>& fields);
+
+/// The fields of the next record, `split_csv` of its line; one with a quoted line break goes on
+/// in the lines that follow.
+/// @return whether there is one
+/// @throws BadFile  as `split_csv`; a quote that no line closes
+[[nodiscard]] bool next_record(TextTable& table, std::vector<std::string>& fields);
 
 /// Splits a line at runs of blanks and tabs; those at its ends do not count.
 void split_blanks(std::string_view line, std::vector<std::string>& fields);

@@ -9,6 +9,7 @@
 #include "models/dinov2.hpp"
 #include "models/efficientformer.hpp"
 #include "models/efficientnet.hpp"
+#include "models/mlp.hpp"
 #include "models/resnet.hpp"
 #include "models/small_cnn.hpp"
 #include "rcap/core/error.hpp"
@@ -34,6 +35,7 @@ struct Entry {
 
 constexpr std::array Entries{
     Entry{{"small-cnn", "3 convolutions, 16-32-64 channels, for a processor"}, make<SmallCnn>},
+    Entry{{"mlp", "2 hidden layers of 128, for rows of numbers; images are flattened"}, make<Mlp>},
     Entry{{"resnet18-cifar", "ResNet-18 with a 3x3 stem, for images of about 32 x 32"},
           make<ResNet18Cifar>},
     Entry{{"resnet18", "ResNet-18 for photographs"}, make<ResNet18>},

@@ -31,7 +31,10 @@ std::string to_text(const RunState& state) {
   json["step"] = state.step;
   json["samples_seen"] = state.samples_seen;
   // As bits: text would do, but must not be trusted to give back the same number.
-  json["loss_sum_bits"] = std::bit_cast<std::uint64_t>(state.loss_sum);
+  json["class_loss_sum_bits"] = Json::array();
+  for (const double sum : state.class_loss_sums) {
+    json["class_loss_sum_bits"].push_back(std::bit_cast<std::uint64_t>(sum));
+  }
   json["epoch_seconds"] = state.epoch_seconds;
   json["run_seconds"] = state.run_seconds;
   return json.dump();
@@ -45,7 +48,9 @@ RunState from_text(const fs::path& path, const std::string& text) {
     state.batch = json.at("batch").get<std::int64_t>();
     state.step = json.at("step").get<std::int64_t>();
     state.samples_seen = json.at("samples_seen").get<std::int64_t>();
-    state.loss_sum = std::bit_cast<double>(json.at("loss_sum_bits").get<std::uint64_t>());
+    for (const Json& bits : json.at("class_loss_sum_bits")) {
+      state.class_loss_sums.push_back(std::bit_cast<double>(bits.get<std::uint64_t>()));
+    }
     state.epoch_seconds = json.at("epoch_seconds").get<Seconds>();
     state.run_seconds = json.at("run_seconds").get<Seconds>();
     return state;

@@ -20,7 +20,8 @@ struct RunState {
   std::int64_t batch = 0;  ///< batches of it that are done
   std::int64_t step = 0;   ///< batches of the run that are done
   std::int64_t samples_seen = 0;
-  double loss_sum = 0;  ///< over the samples of the epoch so far
+  /// Of each class, over the samples of the epoch so far.
+  std::vector<double> class_loss_sums;
   Seconds epoch_seconds;
   Seconds run_seconds;  ///< of all that is done, the current epoch left out
 };

@@ -90,7 +90,29 @@ class OptionList {
   std::vector<NamedOption> options_;
 };
 
+void list_scoring_options(const DivergenceOptions& divergence, OptionList& list) {
+  list.number("score-epochs", divergence.epochs);
+  list.number("score-window", divergence.window);
+}
+
+void list_image_options(const TrainOptions& options, OptionList& list) {
+  list.flag("fast-decode", options.fast_decode);
+  list.number("center-crop", options.center_crop);
+  list.number("resize", options.resize);
+  list.text("interpolation",
+            options.interpolation == Interpolation::Bilinear ? "bilinear" : "bicubic");
+  list.number("image-size", options.image_size);
+  list.flag("random-crop", options.random_crop);
+  list.number("crop-padding", options.crop_padding);
+  list.flag("flip", options.flip);
+  list.flag("trivial-augment", options.trivial_augment);
+}
+
 void list_method_options(const TrainOptions& options, OptionList& list) {
+  if (!options.make_scores.empty()) {
+    list.text("make-scores", fmt::format("{}", fmt::join(options.make_scores, ",")));
+    return list_scoring_options(options.divergence, list);
+  }
   const PrunerOptions& pruner = options.pruner;
   list.text("method", options.method);
   list.number("pruning-rate", pruner.common.pruning_rate);
@@ -118,14 +140,23 @@ void list_method_options(const TrainOptions& options, OptionList& list) {
   } else if (options.method == "metriq") {
     list.text("quota", pruner.metriq.quota == MetriqQuota::Density ? "density" : "size");
   } else if (options.method == "tdds") {
-    list.number("score-epochs", options.divergence.epochs);
-    list.number("score-window", options.divergence.window);
+    list_scoring_options(options.divergence, list);
   }
   if (!options.scores.empty()) list.text("scores", options.scores.string());
 }
 
 void require(bool holds, std::string_view option, auto value, std::string_view rule) {
   if (!holds) throw InvalidArgument(fmt::format("{} is {}; it must be {}", option, value, rule));
+}
+
+void check_table_options(const TrainOptions& options) {
+  if (!trains_on_table(options)) {
+    require(options.label_column.empty(), "--label-column", options.label_column,
+            "left out: only --dataset table has such a column");
+    return;
+  }
+  require(options.model == "mlp", "--dataset table with --model", options.model,
+          "mlp: the other networks read images");
 }
 
 void require_size(int size, std::string_view option) {
@@ -139,23 +170,19 @@ std::string_view name_of(GroupBy group_by) noexcept {
   return group_by == GroupBy::Class ? "class" : "group";
 }
 
+bool trains_on_table(const TrainOptions& options) noexcept { return options.dataset == "table"; }
+
 std::vector<NamedOption> list_options(const TrainOptions& options) {
   OptionList list;
   list.text("dataset", options.dataset);
   if (!options.data_folder.empty()) list.text("data", options.data_folder.string());
+  if (!options.label_column.empty()) list.text("label-column", options.label_column);
+  // Only where it is set, so that runs begun without it can be resumed.
+  if (options.train_samples) list.number("train-samples", *options.train_samples);
   list.number("imbalance", options.imbalance);
-  list.flag("skip-bad", options.skip_bad);
+  if (!trains_on_table(options)) list.flag("skip-bad", options.skip_bad);
   list.text("group-by", name_of(options.group_by));
-  list.flag("fast-decode", options.fast_decode);
-  list.number("center-crop", options.center_crop);
-  list.number("resize", options.resize);
-  list.text("interpolation",
-            options.interpolation == Interpolation::Bilinear ? "bilinear" : "bicubic");
-  list.number("image-size", options.image_size);
-  list.flag("random-crop", options.random_crop);
-  list.number("crop-padding", options.crop_padding);
-  list.flag("flip", options.flip);
-  list.flag("trivial-augment", options.trivial_augment);
+  if (!trains_on_table(options)) list_image_options(options, list);
   list_method_options(options, list);
   list.text("model", options.model);
   if (!options.weights.empty()) list.text("weights", options.weights.string());
@@ -184,6 +211,9 @@ std::vector<NamedOption> list_options(const TrainOptions& options) {
 }
 
 void check_options(const TrainOptions& options) {
+  const double rate = options.pruner.common.pruning_rate;
+  require(rate >= 0 && rate < 1, "--pruning-rate", rate, "at least 0 and below 1");
+  check_table_options(options);
   require(options.epochs >= 1, "--epochs", options.epochs, "at least 1");
   require(options.batch_size >= 1, "--batch-size", options.batch_size, "at least 1");
   require(options.grad_accumulation >= 1 && options.grad_accumulation <= options.batch_size,

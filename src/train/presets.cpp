@@ -23,6 +23,17 @@ void apply_fashion_mnist_lt(TrainOptions& options) {
   options.learning_rate = 0.05;
 }
 
+/// The same for every table. With SGD classes of ten rows in 40,000 are not learnt in 20 epochs.
+void apply_table(TrainOptions& options) {
+  options.dataset = "table";
+  options.imbalance = 1;
+  options.model = "mlp";
+  options.epochs = 20;
+  options.batch_size = 128;
+  options.optimizer = OptimizerKind::AdamW;
+  options.learning_rate = 3e-3;
+}
+
 /// The paper's recipe for CIFAR.
 void apply_cifar(TrainOptions& options, const char* dataset) {
   options.dataset = dataset;
@@ -114,6 +125,11 @@ constexpr std::array Presets{
            apply_inaturalist,
            true,
            {2, 3, 3, 1.0 / 3}},
+    Preset{"table",
+           "a table of numbers and categories, mlp, 20 epochs: takes seconds; needs --data",
+           apply_table,
+           false,
+           {1, 1, 1, 1}},
 };
 
 }  // namespace

@@ -2,8 +2,13 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "io/crc32c.hpp"
+#include "rcap/core/error.hpp"
 
 namespace rcap {
 namespace {
@@ -15,6 +20,14 @@ struct NamedSeconds {
   const char* name;
   double Seconds::*value;
 };
+
+constexpr const char* ChecksumKey = "checksum";
+
+/// Of the values, not of the text: to indent a summary another way is no change.
+std::string checksum_of(const Json& json) {
+  const std::string text = json.dump();
+  return fmt::format("{:08x}", io::crc32c(std::as_bytes(std::span(text))));
+}
 
 constexpr NamedSeconds Parts[] = {
     {"setup", &Seconds::setup},
@@ -34,6 +47,18 @@ double from_number(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
 
+Json numbers(const std::vector<double>& values) {
+  Json json = Json::array();
+  for (const double value : values) json.push_back(number(value));
+  return json;
+}
+
+std::vector<double> from_numbers(const Json& json) {
+  std::vector<double> values;
+  for (const Json& value : json) values.push_back(from_number(value));
+  return values;
+}
+
 void put_evaluation(Json& json, const Evaluation& evaluation) {
   json["accuracy"] = number(evaluation.accuracy);
   json["worst_group_accuracy"] = number(evaluation.worst_group_accuracy);
@@ -41,10 +66,7 @@ void put_evaluation(Json& json, const Evaluation& evaluation) {
   if (evaluation.adjusted_average_accuracy) {
     json["adjusted_average_accuracy"] = number(*evaluation.adjusted_average_accuracy);
   }
-  json["group_accuracy"] = Json::array();
-  for (const double accuracy : evaluation.group_accuracy) {
-    json["group_accuracy"].push_back(number(accuracy));
-  }
+  json["group_accuracy"] = numbers(evaluation.group_accuracy);
 }
 
 }  // namespace
@@ -70,10 +92,7 @@ void from_json(const Json& json, Evaluation& evaluation) {
   if (const auto adjusted = json.find("adjusted_average_accuracy"); adjusted != json.end()) {
     evaluation.adjusted_average_accuracy = from_number(*adjusted);
   }
-  evaluation.group_accuracy.clear();
-  for (const Json& accuracy : json.at("group_accuracy")) {
-    evaluation.group_accuracy.push_back(from_number(accuracy));
-  }
+  evaluation.group_accuracy = from_numbers(json.at("group_accuracy"));
 }
 
 void to_json(Json& json, const Seconds& seconds) {
@@ -97,6 +116,7 @@ void to_json(Json& json, const EpochRecord& record) {
     json["class_fractions"].push_back(record.selected == 0 ? 0
                                                            : static_cast<double>(count) / selected);
   }
+  json["class_losses"] = numbers(record.class_losses);
   if (record.evaluation) put_evaluation(json, *record.evaluation);
   json["seconds"] = record.seconds;
 }
@@ -107,6 +127,7 @@ void from_json(const Json& json, EpochRecord& record) {
   record.train_loss = from_number(json.at("train_loss"));
   record.selected = json.at("selected").get<std::int64_t>();
   record.class_counts = json.at("class_counts").get<std::vector<std::int64_t>>();
+  record.class_losses = from_numbers(json.at("class_losses"));
   record.evaluation.reset();
   if (json.contains("accuracy")) record.evaluation = json.get<Evaluation>();
   record.seconds = json.at("seconds").get<Seconds>();
@@ -131,6 +152,50 @@ void to_json(Json& json, const Summary& summary) {
   json["group_sizes"] = summary.group_sizes;
   json["train_class_sizes"] = summary.train_class_sizes;
   json["seconds"] = summary.seconds;
+}
+
+void from_json(const Json& json, Summary& summary) {
+  json.at("dataset").get_to(summary.dataset);
+  json.at("imbalance").get_to(summary.imbalance);
+  json.at("model").get_to(summary.model);
+  json.at("group_by").get_to(summary.group_by);
+  json.at("method").get_to(summary.method);
+  summary.class_share = json.value("class_share", "");
+  json.at("pruning_rate").get_to(summary.pruning_rate);
+  const Json& beta = json.at("beta");
+  summary.beta = beta.is_null() ? std::nullopt : std::optional(beta.get<double>());
+  json.at("seed").get_to(summary.seed);
+  json.at("n_train").get_to(summary.n_train);
+  json.at("keep_count").get_to(summary.keep_count);
+  json.at("epochs").get_to(summary.epochs);
+  json.at("samples_seen").get_to(summary.samples_seen);
+  summary.evaluation = json.get<Evaluation>();
+  json.at("group_names").get_to(summary.group_names);
+  json.at("group_sizes").get_to(summary.group_sizes);
+  json.at("train_class_sizes").get_to(summary.train_class_sizes);
+  summary.seconds = json.at("seconds").get<Seconds>();
+}
+
+std::string to_text(const Summary& summary) {
+  Json json = summary;
+  json[ChecksumKey] = checksum_of(json);
+  return json.dump(2) + '\n';
+}
+
+Summary summary_from_text(const std::filesystem::path& path, std::string_view text) {
+  try {
+    Json json = Json::parse(text);
+    const auto stored = json.at(ChecksumKey).get<std::string>();
+    json.erase(ChecksumKey);
+    if (const std::string found = checksum_of(json); found != stored) {
+      throw BadFile(fmt::format(
+          "{}: was changed after the run wrote it: its checksum is {}, the contents have {}",
+          path.string(), stored, found));
+    }
+    return json.get<Summary>();
+  } catch (const Json::exception& error) {
+    throw BadFile(fmt::format("{}: is cut off or not a summary: {}", path.string(), error.what()));
+  }
 }
 
 }  // namespace rcap

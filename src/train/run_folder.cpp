@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 
+#include "io/text_file.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/core/staged_file.hpp"
 
 namespace rcap {
 namespace {
@@ -38,30 +38,6 @@ int open_or_fail(const fs::path& path, int flags) {
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
   if (descriptor < 0) fail(path, "cannot be opened");
   return descriptor;
-}
-
-void write_text(const fs::path& path, const std::string& text) {
-  StagedFile file(path);
-  file.write(text.data(), text.size());
-  file.publish();
-}
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) throw BadFile(path.string() + ": cannot be read");
-  return text;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
-    if (end == std::string::npos) break;  // a line that was being written
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
 }
 
 /// The value of an option in the text of options.toml.
@@ -215,7 +191,7 @@ void RunFolder::sync_records() {
 }
 
 void RunFolder::write_summary(const Summary& summary) {
-  write_text(path_ / SummaryName, Json(summary).dump(2) + '\n');
+  write_text(path_ / SummaryName, to_text(summary));
 }
 
 }  // namespace rcap

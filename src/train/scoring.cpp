@@ -25,6 +25,12 @@ constexpr std::int64_t HeldOutPart = 10;
 /// Streams of `Purpose::Subsample` are told apart by their epoch; others count from 0 up.
 constexpr std::int64_t HeldOutStream = -10;
 
+// Tensors of a file of scores, and what precedes a method in the key of its seconds.
+constexpr const char* MarginsName = "margins";
+constexpr const char* DivergencesName = "divergences";
+constexpr const char* RecallsName = "recalls";
+const std::string SecondsPrefix = "seconds.";
+
 std::unique_ptr<Pruner> keep_all(const TrainOptions& options, const Classes& classes) {
   PrunerOptions pruner = options.pruner;
   pruner.common.pruning_rate = 0;
@@ -46,45 +52,65 @@ std::vector<ClassId> predicted_groups(std::span<const ClassId> groups, const Spl
   return predicted;
 }
 
-std::vector<float> score_margins(const TrainOptions& options, const Dataset& dataset,
-                                 const Classes& classes, TrainListener& listener) {
-  Session session(options, dataset, dataset.train, keep_all(options, classes), "scoring", listener);
-  MarginScorer scorer(labels_of(dataset));
-  while (!session.done()) {
-    (void)session.train_epoch([&](const Batch& batch) {
-      scorer.add(batch.ids, session.engine().logits());
-      return true;
-    });
-  }
-  return scorer.scores();
+bool contains(std::span<const std::string> methods, std::string_view method) {
+  return std::ranges::find(methods, method) != methods.end();
 }
 
-std::vector<float> score_divergences(const TrainOptions& options, const Dataset& dataset,
-                                     const Classes& classes, TrainListener& listener) {
+/// Listens with the scorers of ccs and tdds to one training on everything.
+/// @return false if the listener stopped it
+bool listen_to_training(const TrainOptions& options, std::span<const std::string> methods,
+                        const Dataset& dataset, const Classes& classes, TrainListener& listener,
+                        Scores& scores) {
+  double seconds = 0;
   Session session(options, dataset, dataset.train, keep_all(options, classes), "scoring", listener);
-  DivergenceOptions listening = options.divergence;
-  listening.epochs = std::min(listening.epochs, options.epochs);
-  listening.window = std::min(listening.window, listening.epochs);
-  DivergenceScorer scorer(labels_of(dataset), listening);
-  while (!scorer.done()) {
-    (void)session.train_epoch([&](const Batch& batch) {
-      scorer.add(batch.ids, session.engine().probabilities());
-      return true;
-    });
-    scorer.end_epoch();
+  std::optional<MarginScorer> margins;
+  if (contains(methods, "ccs")) margins.emplace(labels_of(dataset));
+  std::optional<DivergenceScorer> divergences;
+  if (contains(methods, "tdds")) {
+    DivergenceOptions listening = options.divergence;
+    listening.epochs = std::min(listening.epochs, options.epochs);
+    listening.window = std::min(listening.window, listening.epochs);
+    divergences.emplace(labels_of(dataset), listening);
   }
-  return scorer.scores();
+  while (margins ? !session.done() : !divergences->done()) {
+    const bool diverges = divergences && !divergences->done();
+    {
+      const Stopwatch watch(seconds);
+      const auto trained = session.train_epoch([&](const Batch& batch) {
+        if (margins) margins->add(batch.ids, session.engine().logits());
+        if (diverges) divergences->add(batch.ids, session.engine().probabilities());
+        return !listener.wants_to_stop();
+      });
+      if (!trained) return false;
+      if (diverges) divergences->end_epoch();
+    }
+    if (diverges) scores.seconds["tdds"] = seconds;
+  }
+  if (margins) {
+    scores.margins = margins->scores();
+    scores.seconds["ccs"] = seconds;
+  }
+  if (divergences) scores.divergences = divergences->scores();
+  return true;
 }
 
-std::vector<double> score_recalls(const TrainOptions& options, const Dataset& dataset,
-                                  const Classes& classes, TrainListener& listener) {
+/// A tenth of each class, held out of the training of metriq.
+SampleSet held_out_samples(const TrainOptions& options, const ClassIndex& classes) {
   std::vector<std::int64_t> counts;
-  for (const std::int64_t size : classes->class_sizes()) {
+  for (const std::int64_t size : classes.class_sizes()) {
     // A class of one sample keeps it: nothing can be learnt of a class that is all held out.
     counts.push_back(size < 2 ? 0 : std::max<std::int64_t>(1, size / HeldOutPart));
   }
-  const SampleSet held_out = draw_per_class(
-      *classes, counts, RandomStream(options.seed, Purpose::Subsample, HeldOutStream));
+  return draw_per_class(classes, counts,
+                        RandomStream(options.seed, Purpose::Subsample, HeldOutStream));
+}
+
+/// Trains on nine tenths and measures the recalls of metriq on the rest.
+/// @return false if the listener stopped it
+bool measure_recalls(const TrainOptions& options, const Dataset& dataset, const Classes& classes,
+                     TrainListener& listener, Scores& scores) {
+  const Stopwatch watch(scores.seconds["metriq"]);
+  const SampleSet held_out = held_out_samples(options, *classes);
   SampleSet rest = SampleSet::all(classes->sample_count());
   rest.subtract(held_out);
   const Split train = subset(dataset.train, rest.ids());
@@ -94,13 +120,14 @@ std::vector<double> score_recalls(const TrainOptions& options, const Dataset& da
   Session session(options, dataset, train, keep_all(options, train_classes), "scoring", listener);
   RecallScorer scorer(classes->class_count());
   while (!session.done()) {
-    (void)session.train_epoch([](const Batch&) { return true; });
+    if (!session.train_epoch([&](const Batch&) { return !listener.wants_to_stop(); })) return false;
     const auto groups = groups_of(validation, options.group_by);
     scorer.add(groups, predicted_groups(groups, validation, session.predict(validation),
                                         classes->class_count()));
     scorer.end_epoch();
   }
-  return scorer.recalls();
+  scores.recalls = scorer.recalls();
+  return true;
 }
 
 std::string fingerprint_text(const ClassIndex& classes) {
@@ -125,6 +152,16 @@ std::vector<T> values_of(const fs::path& path, const SafetensorsFile& file, cons
   return values;
 }
 
+/// "ccs, tdds", or "no method".
+std::string methods_in(const SafetensorsFile& file) {
+  std::vector<std::string> methods;
+  for (const auto& [key, value] : file.metadata()) {
+    if (key.starts_with(SecondsPrefix)) methods.push_back(key.substr(SecondsPrefix.size()));
+  }
+  std::ranges::sort(methods);
+  return methods.empty() ? "no method" : fmt::format("{}", fmt::join(methods, ", "));
+}
+
 std::string metadata_of(const SafetensorsFile& file, const char* key) {
   const auto found = file.metadata().find(key);
   return found == file.metadata().end() ? std::string("unknown") : found->second;
@@ -132,16 +169,22 @@ std::string metadata_of(const SafetensorsFile& file, const char* key) {
 
 }  // namespace
 
-Scores make_scores(const TrainOptions& options, const Dataset& dataset, const Classes& classes,
-                   TrainListener& listener) {
+bool needs_scoring(const std::string& method) {
+  const MethodInfo* info = find_method(method);
+  return info != nullptr && (info->needs_scores || info->needs_recalls);
+}
+
+std::optional<Scores> make_scores(const TrainOptions& options, std::span<const std::string> methods,
+                                  const Dataset& dataset, const Classes& classes,
+                                  TrainListener& listener) {
   Scores scores;
-  const Stopwatch watch(scores.seconds);
-  if (options.method == "ccs") {
-    scores.scores = score_margins(options, dataset, classes, listener);
-  } else if (options.method == "tdds") {
-    scores.scores = score_divergences(options, dataset, classes, listener);
-  } else {
-    scores.recalls = score_recalls(options, dataset, classes, listener);
+  if ((contains(methods, "ccs") || contains(methods, "tdds")) &&
+      !listen_to_training(options, methods, dataset, classes, listener, scores)) {
+    return std::nullopt;
+  }
+  if (contains(methods, "metriq") &&
+      !measure_recalls(options, dataset, classes, listener, scores)) {
+    return std::nullopt;
   }
   return scores;
 }
@@ -149,26 +192,32 @@ Scores make_scores(const TrainOptions& options, const Dataset& dataset, const Cl
 void write_scores(const fs::path& path, const Scores& scores, const TrainOptions& options,
                   const ClassIndex& classes) {
   std::vector<TensorView> tensors;
-  if (!scores.scores.empty()) tensors.push_back(view_of("scores", TensorType::F32, scores.scores));
-  if (!scores.recalls.empty()) {
-    tensors.push_back(view_of("recalls", TensorType::F64, scores.recalls));
+  if (!scores.margins.empty()) {
+    tensors.push_back(view_of(MarginsName, TensorType::F32, scores.margins));
   }
-  write_safetensors(path, tensors,
-                    {{"method", options.method},
-                     {"labels", fingerprint_text(classes)},
-                     {"model", options.model},
-                     {"epochs", fmt::format("{}", options.epochs)},
-                     {"seed", fmt::format("{}", options.seed)},
-                     {"seconds", fmt::format("{}", scores.seconds)}});
+  if (!scores.divergences.empty()) {
+    tensors.push_back(view_of(DivergencesName, TensorType::F32, scores.divergences));
+  }
+  if (!scores.recalls.empty()) {
+    tensors.push_back(view_of(RecallsName, TensorType::F64, scores.recalls));
+  }
+  std::map<std::string, std::string> metadata{{"labels", fingerprint_text(classes)},
+                                              {"model", options.model},
+                                              {"epochs", fmt::format("{}", options.epochs)},
+                                              {"seed", fmt::format("{}", options.seed)}};
+  for (const auto& [method, seconds] : scores.seconds) {
+    metadata[SecondsPrefix + method] = fmt::format("{}", seconds);
+  }
+  write_safetensors(path, tensors, metadata);
 }
 
 Scores read_scores(const fs::path& path, const TrainOptions& options, const ClassIndex& classes) {
   const SafetensorsFile file(path);
-  const std::string method = metadata_of(file, "method");
-  if (method != options.method) {
+  const auto seconds = file.metadata().find(SecondsPrefix + options.method);
+  if (seconds == file.metadata().end()) {
     throw StateMismatch(
-        fmt::format("{}: scores of method {}, this run is {}; give scores of its own",
-                    path.string(), method, options.method));
+        fmt::format("{}: holds scores of {}, this run is {}; make scores of its own", path.string(),
+                    methods_in(file), options.method));
   }
   if (metadata_of(file, "labels") != fingerprint_text(classes)) {
     throw StateMismatch(
@@ -177,14 +226,16 @@ Scores read_scores(const fs::path& path, const TrainOptions& options, const Clas
                     path.string()));
   }
   Scores scores;
-  if (options.method == "metriq") {
-    scores.recalls =
-        values_of<double>(path, file, "recalls", TensorType::F64, classes.class_count());
+  const std::int64_t samples = classes.sample_count();
+  if (options.method == "ccs") {
+    scores.margins = values_of<float>(path, file, MarginsName, TensorType::F32, samples);
+  } else if (options.method == "tdds") {
+    scores.divergences = values_of<float>(path, file, DivergencesName, TensorType::F32, samples);
   } else {
-    scores.scores = values_of<float>(path, file, "scores", TensorType::F32, classes.sample_count());
+    scores.recalls =
+        values_of<double>(path, file, RecallsName, TensorType::F64, classes.class_count());
   }
-  const std::string seconds = metadata_of(file, "seconds");
-  scores.seconds = seconds == "unknown" ? 0 : std::strtod(seconds.c_str(), nullptr);
+  scores.seconds[options.method] = std::strtod(seconds->second.c_str(), nullptr);
   return scores;
 }
 

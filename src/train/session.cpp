@@ -64,10 +64,16 @@ Session::Session(const TrainOptions& options, const Dataset& dataset, const Spli
               {.batch_size = options.batch_size, .workers = options.data_workers}),
       engine_(options, reader_.shape(), dataset.class_count()),
       planned_(pruner_->planned_batches(options.epochs, options.batch_size)),
-      schedule_(options.schedule, options.learning_rate, options.epochs, planned_) {}
+      schedule_(options.schedule, options.learning_rate, options.epochs, planned_) {
+  state_.class_loss_sums.resize(pruner_->classes().class_sizes().size());
+}
 
 bool Session::done() const {
   return state_.epoch >= options_.epochs || (planned_ && state_.step >= *planned_);
+}
+
+double Session::loss_sum() const {
+  return std::reduce(state_.class_loss_sums.begin(), state_.class_loss_sums.end());
 }
 
 void Session::report(std::string_view phase, std::int64_t samples, std::int64_t total) const {
@@ -75,7 +81,7 @@ void Session::report(std::string_view phase, std::int64_t samples, std::int64_t 
   const double part = total == 0 ? 1 : static_cast<double>(samples) / static_cast<double>(total);
   progress.done = part;
   if (phase == phase_) {
-    progress.loss = samples == 0 ? 0 : state_.loss_sum / static_cast<double>(samples);
+    progress.loss = samples == 0 ? 0 : loss_sum() / static_cast<double>(samples);
     progress.done = planned_ ? static_cast<double>(state_.step) / static_cast<double>(*planned_)
                              : (static_cast<double>(state_.epoch) + part) /
                                    static_cast<double>(options_.epochs);
@@ -133,10 +139,14 @@ std::optional<EpochRecord> Session::train_epoch(const AfterBatch& after_batch) {
     if (!after_batch(*batch)) return std::nullopt;
   }
   record.lr = learning_rate_;
-  record.train_loss = state_.loss_sum / static_cast<double>(record.selected);
+  record.train_loss = loss_sum() / static_cast<double>(record.selected);
+  for (std::size_t j = 0; j < record.class_counts.size(); ++j) {
+    record.class_losses.push_back(state_.class_loss_sums[j] /
+                                  static_cast<double>(record.class_counts[j]));
+  }
   ++state_.epoch;
   state_.batch = 0;
-  state_.loss_sum = 0;
+  std::ranges::fill(state_.class_loss_sums, 0.0);
   return record;
 }
 
@@ -153,7 +163,10 @@ void Session::train_batch(const Batch& batch, std::span<const float> weights,
   {
     const Stopwatch watch(seconds.observe);
     pruner_->observe(batch.ids, losses);
-    for (const float loss : losses) state_.loss_sum += static_cast<double>(loss);
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      const auto j = static_cast<std::size_t>(pruner_->classes().class_of(batch.ids[i]));
+      state_.class_loss_sums[j] += static_cast<double>(losses[i]);
+    }
   }
   const Stopwatch watch(seconds.train);
   learning_rate_ = schedule_.learning_rate(position);

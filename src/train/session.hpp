@@ -52,6 +52,8 @@ class Session {
   void train_batch(const Batch& batch, std::span<const float> weights, const Position& position);
   void check_losses(const Batch& batch, std::span<const float> losses,
                     const Position& position) const;
+  /// Over the samples of the epoch so far.
+  [[nodiscard]] double loss_sum() const;
   void report(std::string_view phase, std::int64_t samples, std::int64_t total) const;
 
   const TrainOptions& options_;

@@ -1,6 +1,7 @@
 #include "rcap/train/trainer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <mutex>
 
@@ -16,6 +17,7 @@
 namespace rcap {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 void set_threads(int threads) {
@@ -45,6 +47,8 @@ int least_side(const TrainOptions& options) {
 
 Dataset open_data(const TrainOptions& options) {
   return open_dataset(options.dataset, {.folder = options.data_folder,
+                                        .label_column = options.label_column,
+                                        .train_samples = options.train_samples,
                                         .imbalance = options.imbalance,
                                         .seed = options.seed,
                                         .least_side = least_side(options),
@@ -86,11 +90,21 @@ class Run {
         static_cast<ClassId>(group_names(dataset_, options_.group_by).size()));
   }
 
+  /// Leaves scores in the folder, and nothing else.
+  bool score() {
+    listener_.on_start(dataset_, options_);
+    if (fs::exists(folder_.scores())) return true;  // made by the run that is resumed
+    folder_.begin(named_options_);
+    const auto scores = make_scores(options_, options_.make_scores, dataset_, classes_, listener_);
+    if (scores) write_scores(folder_.scores(), *scores, options_, *classes_);
+    return scores.has_value();
+  }
+
   std::optional<Summary> execute() {
     listener_.on_start(dataset_, options_);
     const bool goes_on = folder_.has_run();
     if (!goes_on) folder_.begin(named_options_);
-    const double scoring_seconds = prepare_scores();
+    if (!prepare_scores()) return std::nullopt;
     std::optional<Session> session;
     {
       const Stopwatch watch(setup_seconds_);
@@ -108,7 +122,7 @@ class Run {
     }
     state.run_seconds.setup += setup_seconds_;
     if (!has_checkpoint) {
-      state.run_seconds.scoring = scoring_seconds;
+      state.run_seconds.scoring = scoring_seconds_;
       if (session->pruner().needs_initial_losses()) session->initial_pass();
       save(*session);
     }
@@ -123,22 +137,24 @@ class Run {
 
  private:
   /// Makes, or reads, what a static method chooses by.
-  /// @return the seconds the scoring run took
-  double prepare_scores() {
-    const MethodInfo* method = find_method(options_.method);
-    if (method == nullptr || !(method->needs_scores || method->needs_recalls)) return 0;
+  /// @return false if the listener stopped it
+  bool prepare_scores() {
+    if (!needs_scoring(options_.method)) return true;
+    const fs::path given = options_.scores.empty() ? folder_.scores() : options_.scores;
     Scores scores;
-    if (!options_.scores.empty()) {
-      scores = read_scores(options_.scores, options_, *classes_);
-    } else if (std::filesystem::exists(folder_.scores())) {
-      scores = read_scores(folder_.scores(), options_, *classes_);
+    if (!options_.scores.empty() || fs::exists(given)) {
+      scores = read_scores(given, options_, *classes_);
     } else {
-      scores = make_scores(options_, dataset_, classes_, listener_);
-      write_scores(folder_.scores(), scores, options_, *classes_);
+      auto made = make_scores(options_, std::array{options_.method}, dataset_, classes_, listener_);
+      if (!made) return false;
+      scores = std::move(*made);
+      write_scores(given, scores, options_, *classes_);
     }
-    options_.pruner.scores = std::move(scores.scores);
+    auto& per_sample = options_.method == "ccs" ? scores.margins : scores.divergences;
+    options_.pruner.scores = std::move(per_sample);
     options_.pruner.recalls = std::move(scores.recalls);
-    return scores.seconds;
+    scoring_seconds_ = scores.seconds[options_.method];
+    return true;
   }
 
   /// @return false if the listener stopped the run
@@ -230,6 +246,7 @@ class Run {
   Dataset dataset_;
   std::shared_ptr<const ClassIndex> classes_;  ///< what the budget is split over
   double setup_seconds_ = 0;
+  double scoring_seconds_ = 0;
   Clock::time_point last_save_ = Clock::now();
 };
 
@@ -240,6 +257,18 @@ std::optional<Summary> train(const TrainOptions& options, const RunOptions& run,
   check_options(options);
   require_weights(options);
   return Run(options, run, listener).execute();
+}
+
+bool score(const TrainOptions& options, const RunOptions& run, TrainListener& listener) {
+  check_options(options);
+  require_weights(options);
+  for (const std::string& method : options.make_scores) {
+    if (needs_scoring(method)) continue;
+    throw InvalidArgument(fmt::format(
+        "--make-scores: \"{}\" is no method that chooses by scores; these are ccs, metriq, tdds",
+        method));
+  }
+  return Run(options, run, listener).score();
 }
 
 }  // namespace rcap

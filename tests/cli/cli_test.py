@@ -175,14 +175,14 @@ class Data(CliTest):
 
     def test_list_tells_every_data_set(self):
         names = ["fashion-mnist", "mnist", "cifar10", "cifar100", "imagenet", "waterbirds", "celeba", "inaturalist",
-                 "image-folder", "synthetic"]
+                 "image-folder", "table", "synthetic"]
         text = self.rcap("data", "list")
         told = json.loads(self.rcap("data", "list", "--json"))["datasets"]
         self.assertEqual([entry["name"] for entry in told], names)
         for entry in told:
             self.assertIn(f"{entry['name']:<14} {entry['summary']}", text)
         self.assertIn("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", text)
-        self.assertTrue(told[9]["found"])
+        self.assertTrue(told[-1]["found"])
         self.assertEqual(told[4]["archives"][0]["md5"], "1d675b47d978889d74fa0da5fadfb00e")
         self.assertIn("https://nlp.stanford.edu/data/dro/waterbird_complete95_forest2water2.tar.gz", text)
 
@@ -283,6 +283,11 @@ class Data(CliTest):
         self.assert_refused("data", "verify", "image-folder", naming="--data DIR")
         self.assert_refused("data", "verify", "image-folder", "--data", "nowhere", naming="nowhere")
         self.assert_refused("data", "verify", "synthetic", naming="synthetic is generated")
+        self.assert_refused("data", "verify", "table", "--data", ".", naming="a table of your own has no published")
+        self.assert_refused("data", "pack", "--dataset", "table", "--data", ".", "--out", "x",
+                            naming="data pack: a table holds numbers, not images")
+        self.assert_refused("bench", "data", "--dataset", "table", "--data", ".",
+                            naming="bench data: a table holds numbers, not images")
         self.assert_refused("data", "verify", "--data", ".", naming="--data . without a NAME")
         self.assert_refused("data", "list", "--jsn", naming="did you mean --json?")
         for words in [["data", "--help"], ["data", "list", "--help"], ["data", "verify", "--help"]]:

@@ -21,7 +21,8 @@ SAMPLES = 6000  # of the data set "synthetic"
 def without_times(value):
     """A result with everything taken out that a clock put in."""
     if isinstance(value, dict):
-        return {key: without_times(entry) for key, entry in value.items() if key != "seconds"}
+        return {key: without_times(entry) for key, entry in value.items()
+                if key not in ("seconds", "checksum")}
     return value
 
 
@@ -119,9 +120,24 @@ class Results(TrainTest):
                                      "first/scores.safetensors")
         self.assertEqual(without_times(again), without_times(first))
         self.refused("--dataset", "synthetic", "--method", "tdds", "--scores", "first/scores.safetensors", "--out",
-                     "other", naming="scores of method ccs, this run is tdds")
+                     "other", naming="holds scores of ccs, this run is tdds")
         self.refused("--dataset", "synthetic", "--method", "ccs", "--seed", 1, "--imbalance", 10, "--scores",
                      "first/scores.safetensors", "--out", "other2", naming="scores of another data set")
+
+    def test_one_scoring_run_serves_all_static_methods(self):
+        options = ("--epochs", 3, "--score-epochs", 3, "--score-window", 3)
+        result = self.run_rcap("--dataset", "synthetic", "--make-scores", "ccs,metriq,tdds", *options, "--quiet",
+                               "--out", "scores")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertFalse((self.folder / "scores/summary.json").exists())
+        for method in ("ccs", "metriq", "tdds"):
+            alone = self.train_synthetic(f"alone-{method}", "--method", method, *options)
+            shared = self.train_synthetic(f"shared-{method}", "--method", method, *options, "--scores",
+                                          "scores/scores.safetensors")
+            self.assertEqual(without_times(shared), without_times(alone))
+            self.assertGreater(shared["seconds"]["scoring"], 0)
+        self.refused("--dataset", "synthetic", "--make-scores", "ccs,rs2", "--out", "no",
+                     naming='"rs2" is no method that chooses by scores')
 
     def test_tensorboard_reads_the_events(self):
         from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -349,7 +365,7 @@ class Refusals(TrainTest):
                 (["--dataset", "cifar12"], "cifar12"),
                 (["--model", "vgg"], "vgg"),
                 (["--epochs", "0"], "--epochs is 0"),
-                (["--pruning-rate", "1"], "pruning_rate is 1"),
+                (["--pruning-rate", "1"], "--pruning-rate is 1; it must be at least 0 and below 1"),
                 (["--beta", "0"], "beta is 0"),
                 (["--device", "tpu"], "tpu"),
                 (["--dataset", "cifar10", "--data", "nowhere"], "nowhere"),

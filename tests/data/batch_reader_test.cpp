@@ -6,6 +6,7 @@
 
 #include "core/expect_throw.hpp"
 #include "rcap/core/error.hpp"
+#include "rcap/data/table_rows.hpp"
 
 namespace rcap {
 namespace {
@@ -154,6 +155,24 @@ TEST(BatchReader, RefusesImagesOfManySizesWithoutACrop) {
   EXPECT_THAT(
       message_of<InvalidArgument>([&] { BatchReader reader(split, plain(), {.batch_size = 2}); }),
       HasSubstr("the images differ in size"));
+}
+
+TEST(BatchReader, CopiesRowsOfATableWithoutATransform) {
+  const std::vector<float> numbers{-1.5F, 300, 0, 7, 0.25F, -4};
+  const Split split{std::make_shared<TableRows>("a.csv", 2, numbers), {0, 1, 2}, {}};
+  const Transform random({.resize = 8, .crop = 8, .flip = true, .trivial_augment = true});
+  BatchReader reader(split, random, {.batch_size = 2});
+  EXPECT_EQ(reader.shape(), (ImageShape{1, 1, 2}));
+  const std::vector<SampleId> order{2, 0, 1};
+  reader.start(order, 0, RandomStream(0, Purpose::Augmentation, 0));
+  const Batch* batch = reader.next();
+  ASSERT_NE(batch, nullptr);
+  EXPECT_THAT(batch->images, ElementsAre(0.25F, -4, -1.5F, 300));
+  EXPECT_THAT(batch->labels, ElementsAre(2, 0));
+  batch = reader.next();
+  ASSERT_NE(batch, nullptr);
+  EXPECT_THAT(batch->images, ElementsAre(0, 7));
+  EXPECT_EQ(reader.next(), nullptr);
 }
 
 }  // namespace

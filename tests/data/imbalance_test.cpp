@@ -24,6 +24,41 @@ std::vector<ClassId> balanced_labels(ClassId class_count, int size) {
   return labels;
 }
 
+TEST(ProportionalPart, KeepsTheExactCountAndThePartsOfTheClasses) {
+  // 80, 16 and 4 of 100 samples; of 25 the shares are 20, 4 and 1.
+  std::vector<ClassId> labels(80, 0);
+  labels.insert(labels.end(), 16, 1);
+  labels.insert(labels.end(), 4, 2);
+  const auto kept = proportional_part(labels, 3, 25, 0);
+  EXPECT_THAT(kept, SizeIs(25));
+  EXPECT_TRUE(std::ranges::is_sorted(kept));
+  std::vector<int> counts(3);
+  for (const SampleId id : kept)
+    ++counts[static_cast<std::size_t>(labels[static_cast<std::size_t>(id)])];
+  EXPECT_THAT(counts, ElementsAre(20, 4, 1));
+  EXPECT_EQ(proportional_part(labels, 3, 25, 0), kept);
+  EXPECT_NE(proportional_part(labels, 3, 25, 1), kept);
+  EXPECT_THAT(proportional_part(labels, 3, 100, 0), SizeIs(100));
+}
+
+TEST(ProportionalPart, LeavesEveryClassOneSample) {
+  // The shares of 3 samples are 2.91, 0.06 and 0.03.
+  std::vector<ClassId> labels(97, 0);
+  labels.insert(labels.end(), {1, 1, 2});
+  EXPECT_THAT(proportional_part(labels, 3, 3, 0), testing::Contains(99));
+}
+
+TEST(ProportionalPart, RefusesCountsOutOfRange) {
+  const auto labels = balanced_labels(3, 4);
+  for (const std::int64_t count : {-1, 0, 2, 13}) {
+    EXPECT_THAT(
+        message_of<InvalidArgument>([&] { (void)proportional_part(labels, 3, count, 0); }),
+        HasSubstr(
+            "--train-samples is " + std::to_string(count) +
+            "; it lies between the number of classes, 3, and that of the training samples, 12"));
+  }
+}
+
 TEST(LongTailedSizes, FallExponentiallyFromFirstToLast) {
   // 100^(-j/9) * 5000, rounded down; the last is 5000 / 100.
   EXPECT_THAT(long_tailed_sizes(Sizes(10, 5000), 100),

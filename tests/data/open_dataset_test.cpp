@@ -33,7 +33,7 @@ TEST(OpenDataset, ListsTheDataSetsInOrder) {
   for (const DatasetInfo& info : datasets()) names.push_back(info.name);
   EXPECT_THAT(names,
               ElementsAre("fashion-mnist", "mnist", "cifar10", "cifar100", "imagenet", "waterbirds",
-                          "celeba", "inaturalist", "image-folder", "synthetic"));
+                          "celeba", "inaturalist", "image-folder", "table", "synthetic"));
 }
 
 TEST(OpenDataset, RefusesAnUnknownNameAndListsTheKnownOnes) {
@@ -41,7 +41,7 @@ TEST(OpenDataset, RefusesAnUnknownNameAndListsTheKnownOnes) {
       refusal("fasion-mnist", {}),
       AllOf(HasSubstr("there is no data set \"fasion-mnist\""),
             HasSubstr("fashion-mnist, mnist, cifar10, cifar100, imagenet, waterbirds, celeba, "
-                      "inaturalist, image-folder, synthetic")));
+                      "inaturalist, image-folder, table, synthetic")));
 }
 
 TEST(OpenDataset, OpensTheMnistFamily) {
@@ -101,7 +101,25 @@ TEST(OpenDataset, MakesTheTrainingImagesLongTailed) {
   // 4^(1 - j/9): 4, 3.43, 2.94, 2.52, 2.16, 1.85, 1.59, 1.36, 1.17, 1
   EXPECT_EQ(dataset.train.size(), 4 + 3 + 2 + 2 + 2 + 1 + 1 + 1 + 1 + 1);
   EXPECT_EQ(dataset.test.size(), 40);
-  EXPECT_THAT(dataset.remarks, ElementsAre(HasSubstr("18 of 40 training images are kept")));
+  EXPECT_THAT(dataset.remarks, ElementsAre(HasSubstr("18 of 40 training samples are kept")));
+}
+
+TEST(OpenDataset, KeepsAPartOfTheTrainingSamplesBeforeTheLongTail) {
+  const TemporaryFolder folder;
+  put_mnist_files(folder.path(), 40);  // 4 of each class
+  DatasetOptions options = in_folder(folder.path());
+  options.train_samples = 20;
+  const Dataset part = open_dataset("mnist", options);
+  EXPECT_EQ(part.train.size(), 20);
+  EXPECT_EQ(part.test.size(), 40);
+  EXPECT_THAT(part.remarks, ElementsAre("20 of 40 training samples are kept, classes in "
+                                        "proportion (seed 0)"));
+  options.imbalance = 2;
+  // 2^(1 - j/9) of 2 samples a class: 2, then below 2, rounded down.
+  EXPECT_THAT(open_dataset("mnist", options).remarks,
+              ElementsAre(HasSubstr("20 of 40"), HasSubstr("11 of 20 training samples are kept")));
+  options.train_samples = 41;
+  EXPECT_THAT(refusal("mnist", options), HasSubstr("--train-samples is 41"));
 }
 
 TEST(OpenDataset, RefusesOptionsOutOfRangeBeforeItReads) {

@@ -7,13 +7,13 @@
 #include <string>
 #include <utility>
 
-#include "cli/npy.hpp"
 #include "data/mat_samples.hpp"
 #include "data/sample_files.hpp"
 #include "io/pth_samples.hpp"
 #include "rcap/core/state_file.hpp"
 #include "rcap/data/memory_images.hpp"
 #include "rcap/data/pack_images.hpp"
+#include "rcap/io/npy.hpp"
 #include "rcap/io/safetensors.hpp"
 
 namespace rcap {
@@ -107,11 +107,19 @@ void make_npy(const fs::path& folder) {
   const std::vector<std::int64_t> integers = {0, 1, 2};
   const std::vector<float> reals = {0.5F, 1.5F};
   StagedFile labels(folder / "integers.npy");
-  cli::write_npy(labels, integers);
+  write_npy(labels, integers);
   labels.publish();
   StagedFile losses(folder / "reals.npy");
-  cli::write_npy(losses, reals);
+  write_npy(losses, reals);
   losses.publish();
+}
+
+void make_table(const fs::path& folder) {
+  put_file(folder / "numbers.csv", "x,y,label\n1,2.5,0\n-1e3,.5,1\n3,+4,0\n7,8,1\n");
+  put_file(folder / "categories.csv",
+           "colour,\"size, in cm\",label\r\nred,1,a\r\n\"light\r\nblue\",2,b\r\nred,3,a\r\n"
+           "\"say \"\"red\"\"\",4,b\r\n");
+  put_file(folder / "missing.csv", "x,label\n?,a\nNA,b\n,c\ninf,d\n");
 }
 
 void make_packed(const fs::path& folder) {
@@ -162,6 +170,7 @@ void make_all(const fs::path& folder) {
   make_synsets(folder / "synsets");
   make_weights(folder / "safetensors", folder / "pth", folder / "pickle");
   make_npy(folder / "npy");
+  make_table(folder / "table");
   make_packed(folder / "packed");
   make_state(folder / "state");
   make_images(folder / "images");

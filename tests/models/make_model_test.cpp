@@ -26,6 +26,51 @@ TEST(MakeModel, SmallCnnHasTwentyFourThousandParameters) {
   EXPECT_EQ(parameter_count(*make_model("small-cnn", {1, 10, 0})), 24'058);
 }
 
+TEST(MakeModel, MlpHasTwoHiddenLayersOf128) {
+  // 9 * 128 + 128 and 128 * 128 + 128 of the layers, 4 * 128 of layer norm, 129 * 7 of the head.
+  const auto network = make_model("mlp", {9, 7, 0, 1, 1});
+  EXPECT_EQ(parameter_count(*network), 1'280 + 16'512 + 512 + 903);
+  EXPECT_THAT(
+      network->named_parameters().keys(),
+      testing::ElementsAre("fc1.weight", "fc1.bias", "norm1.weight", "norm1.bias", "fc2.weight",
+                           "fc2.bias", "norm2.weight", "norm2.bias", "fc.weight", "fc.bias"));
+  EXPECT_THAT(network->buffers(), testing::IsEmpty());
+  EXPECT_THAT(network->head_names(), testing::ElementsAre("fc"));
+}
+
+TEST(MakeModel, MlpTakesARowOfNumbersOrAnImageForOne) {
+  const auto rows = make_model("mlp", {9, 7, 0, 1, 1});
+  EXPECT_EQ(rows->forward(torch::zeros({1, 9, 1, 1})).sizes(), torch::IntArrayRef({1, 7}));
+  const auto images = make_model("mlp", {3, 5, 0, 8, 6});
+  EXPECT_EQ(images->forward(torch::zeros({2, 3, 8, 6})).sizes(), torch::IntArrayRef({2, 5}));
+}
+
+TEST(MakeModel, MlpDoesWhatItsLayersSay) {
+  const auto network = make_model("mlp", {4, 3, 1, 1, 1});
+  network->train();  // nothing in it depends on the mode or on the rest of the batch
+  const auto weights = network->named_parameters();
+  const auto x = torch::arange(8).reshape({2, 4}).to(torch::kFloat) / 4 - 1;
+  const auto hidden = [&](const torch::Tensor& input, const std::string& n) {
+    const auto sums =
+        torch::matmul(input, weights["fc" + n + ".weight"].t()) + weights["fc" + n + ".bias"];
+    const auto centred = sums - sums.mean(1, true);
+    return torch::relu(centred / torch::sqrt(centred.square().mean(1, true) + 1e-5));
+  };
+  const auto wanted =
+      torch::matmul(hidden(hidden(x, "1"), "2"), weights["fc.weight"].t()) + weights["fc.bias"];
+  EXPECT_TRUE(torch::allclose(network->forward(x.reshape({2, 4, 1, 1})), wanted, 1e-5, 1e-6));
+}
+
+TEST(MakeModel, MlpStartsBySeedAlone) {
+  const auto first_of = [](std::uint64_t seed) {
+    return make_model("mlp", {9, 7, seed, 1, 1})
+        ->named_parameters()["fc1.weight"][0][0]
+        .item<float>();
+  };
+  EXPECT_FLOAT_EQ(first_of(27), first_of(27));
+  EXPECT_NE(first_of(27), first_of(28));
+}
+
 TEST(MakeModel, NetworksHaveThePublishedSizes) {
   struct Size {
     const char* name;
@@ -134,7 +179,7 @@ TEST(MakeModel, GivesARowOfLogitsForEachImage) {
 
 TEST(MakeModel, RefusesAnUnknownName) {
   EXPECT_THAT(message_of<InvalidArgument>([] { (void)make_model("vgg", {}); }),
-              HasSubstr("model \"vgg\" is none of small-cnn, resnet18-cifar"));
+              HasSubstr("model \"vgg\" is none of small-cnn, mlp, resnet18-cifar"));
 }
 
 }  // namespace

@@ -37,6 +37,25 @@ TEST(ListOptions, WritesNumbersSoThatTheyComeBack) {
   EXPECT_EQ(std::stod(value_of(options, "lr")), options.learning_rate);
 }
 
+TEST(ListOptions, LeavesOutWhatIsNotSetSoThatOldRunsCanBeResumed) {
+  TrainOptions options;
+  EXPECT_EQ(value_of(options, "train-samples"), "absent");
+  EXPECT_EQ(value_of(options, "label-column"), "absent");
+  options.train_samples = 500;
+  EXPECT_EQ(value_of(options, "train-samples"), "500");
+}
+
+TEST(ListOptions, ShowsNoOptionOfImagesForATable) {
+  TrainOptions options;
+  EXPECT_EQ(value_of(options, "flip"), "\"off\"");
+  find_preset("table").apply(options);
+  options.label_column = "kind";
+  EXPECT_EQ(value_of(options, "label-column"), "\"kind\"");
+  for (const char* name : {"flip", "image-size", "skip-bad", "fast-decode"}) {
+    EXPECT_EQ(value_of(options, name), "absent") << name;
+  }
+}
+
 TEST(ListOptions, EscapesPaths) {
   TrainOptions options;
   options.data_folder = "a \"b\"\\c";
@@ -62,6 +81,18 @@ TEST(CheckOptions, NamesTheOptionOutOfRange) {
                 o.image_size = 200;
               }),
               HasSubstr("--resize is 100; it must be at least --image-size, 200"));
+}
+
+TEST(CheckOptions, RefusesWhatDoesNotGoWithATable) {
+  TrainOptions options;
+  options.label_column = "kind";
+  EXPECT_THAT(message_of<InvalidArgument>([&] { check_options(options); }),
+              HasSubstr("--label-column is kind; it must be left out: only --dataset table"));
+  find_preset("table").apply(options);
+  EXPECT_NO_THROW(check_options(options));
+  options.model = "resnet18";
+  EXPECT_THAT(message_of<InvalidArgument>([&] { check_options(options); }),
+              HasSubstr("--dataset table with --model is resnet18; it must be mlp"));
 }
 
 TEST(RequireWeights, KnowsWhatCannotStartFromNothing) {

@@ -6,11 +6,15 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "core/expect_throw.hpp"
+#include "rcap/core/error.hpp"
+
 namespace rcap {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 EpochRecord some_record() {
   EpochRecord record;
@@ -19,6 +23,7 @@ EpochRecord some_record() {
   record.train_loss = 1.0 / 3;
   record.selected = 4;
   record.class_counts = {3, 1};
+  record.class_losses = {0.1, std::nan("")};
   record.evaluation = Evaluation{0.5, 0.25, 0.4, 0.3, {0.25, std::nan("")}};
   record.seconds.train = 1.5;
   record.seconds.select = 0.25;
@@ -32,6 +37,8 @@ TEST(EpochRecord, ComesBackExactly) {
   EXPECT_EQ(back.lr, record.lr);
   EXPECT_EQ(back.train_loss, record.train_loss);
   EXPECT_EQ(back.class_counts, record.class_counts);
+  EXPECT_EQ(back.class_losses[0], 0.1);
+  EXPECT_TRUE(std::isnan(back.class_losses[1]));
   ASSERT_TRUE(back.evaluation);
   EXPECT_EQ(back.evaluation->average_group_accuracy, 0.4);
   EXPECT_EQ(back.evaluation->adjusted_average_accuracy, 0.3);
@@ -81,6 +88,45 @@ TEST(Summary, HasTheKeysOfTheReference) {
   for (const char* key :
        {"total", "setup", "initial_pass", "train", "select", "data_wait", "evaluate"}) {
     EXPECT_TRUE(json["seconds"].contains(key)) << key;
+  }
+}
+
+Summary some_summary() {
+  Summary summary;
+  summary.dataset = "table";
+  summary.method = "rcap";
+  summary.class_share = "mass";
+  summary.beta = 0.1 + 0.2;
+  summary.pruning_rate = 0.9;
+  summary.seed = 27;
+  summary.samples_seen = 1234;
+  summary.group_names = {"a", "b"};
+  summary.evaluation = {0.5, 1.0 / 3, 0.4, {}, {1.0 / 3, std::nan("")}};
+  summary.seconds.train = 1.25;
+  return summary;
+}
+
+TEST(Summary, ComesBackExactly) {
+  const std::string text = to_text(some_summary());
+  const Summary back = summary_from_text("summary.json", text);
+  EXPECT_EQ(back.class_share, "mass");
+  EXPECT_EQ(back.beta, 0.1 + 0.2);
+  EXPECT_EQ(back.seed, 27u);
+  EXPECT_EQ(back.evaluation.worst_group_accuracy, 1.0 / 3);
+  EXPECT_EQ(to_text(back), text);
+}
+
+TEST(Summary, TellsWhenItWasChangedByHand) {
+  std::string text = to_text(some_summary());
+  text.replace(text.find("1234"), 4, "1235");
+  EXPECT_THAT(message_of<BadFile>([&] { (void)summary_from_text("runs/a/summary.json", text); }),
+              HasSubstr("runs/a/summary.json: was changed after the run wrote it"));
+}
+
+TEST(Summary, RefusesEveryTruncation) {
+  const std::string text = to_text(some_summary());
+  for (std::size_t length = 0; length + 2 < text.size(); ++length) {
+    EXPECT_THROW((void)summary_from_text("s", text.substr(0, length)), BadFile) << length;
   }
 }
 

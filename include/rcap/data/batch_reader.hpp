@@ -23,7 +23,8 @@ struct Batch {
 ///
 /// Images that lie in memory are made ready when they are asked for, which takes less time
 /// than handing them from thread to thread. Images that must be decoded are made ready by
-/// worker threads, a few batches ahead, and only those of the list.
+/// worker threads, a few batches ahead, and only those of the list. Rows of a table are copied
+/// as they are, in training too.
 ///
 ///     BatchReader reader(split, transform, {.batch_size = 64, .workers = 2});
 ///     reader.start(order, 0, RandomStream(seed, Purpose::Augmentation, epoch));

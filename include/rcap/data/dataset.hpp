@@ -12,7 +12,7 @@
 
 namespace rcap {
 
-/// The images of one split, by position.
+/// The images of one split, by position; or, of a table, the rows in their place.
 ///
 /// Immutable: any number of threads may read at a time.
 class ImageSource {
@@ -36,6 +36,18 @@ class ImageSource {
 
   /// Whether `read` only points at memory: then worker threads have nothing to gain.
   [[nodiscard]] virtual bool in_memory() const noexcept { return false; }
+
+  /// Whether samples are rows of numbers: then `row` is what to call, `read` refuses, and
+  /// `fixed_shape` is 1 x 1 with a channel a column.
+  [[nodiscard]] virtual bool holds_rows() const noexcept { return false; }
+
+  /// The numbers of a row, ready for a network: no transform applies. They hold as long as the
+  /// source.
+  /// @return nullptr for an image
+  [[nodiscard]] virtual const float* row(SampleId id) const noexcept {
+    (void)id;
+    return nullptr;
+  }
 };
 
 /// Samples to train on, or to evaluate with.

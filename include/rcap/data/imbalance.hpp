@@ -24,6 +24,17 @@ namespace rcap {
                                                 ClassId class_count, double factor,
                                                 std::uint64_t seed);
 
+/// Which samples to keep so that `count` are left and classes keep their part of the whole, each
+/// at least one sample. The members of a class are drawn uniformly, by the seed alone.
+///
+/// @param labels  one per sample, 0 <= label < class_count
+/// @param count   at least `class_count`, at most all samples
+/// @return positions in ascending order
+/// @throws InvalidArgument  if a condition above is not met
+[[nodiscard]] std::vector<SampleId> proportional_part(std::span<const ClassId> labels,
+                                                      ClassId class_count, std::int64_t count,
+                                                      std::uint64_t seed);
+
 /// The class sizes that `long_tailed` draws.
 /// @throws InvalidArgument  an empty class, or a factor that is below 1 or not finite
 [[nodiscard]] std::vector<std::int64_t> long_tailed_sizes(std::span<const std::int64_t> class_sizes,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,12 +36,14 @@ enum class GroupBy {
 struct TrainOptions {
   // Data.
   std::string dataset = "fashion-mnist";
-  std::filesystem::path data_folder;  ///< empty: the data set's usual place
+  std::filesystem::path data_folder;          ///< empty: the data set's usual place
+  std::string label_column;                   ///< of a table; empty: as `TableOptions` has it
+  std::optional<std::int64_t> train_samples;  ///< so many of them alone, see `DatasetOptions`
   double imbalance = 1.0;
   bool skip_bad = false;
   GroupBy group_by = GroupBy::Class;
 
-  // Images. Everything but sizes is for training alone.
+  // Images; a table has no use for these. Everything but sizes is for training alone.
   bool fast_decode = false;  ///< JPEGs by a scaled cosine transform, where they shrink anyway
   int center_crop = 0;       ///< side of the central square that is cut out first; 0: none
   int resize = 0;            ///< the shorter side; 0: as `image_size` has it
@@ -56,6 +59,8 @@ struct TrainOptions {
   PrunerOptions pruner;          ///< its seed and threads are those of the run
   DivergenceOptions divergence;  ///< how the scoring run of tdds listens
   std::filesystem::path scores;  ///< of a static method; empty: made by a scoring run
+  /// Of ccs, metriq and tdds: only their scores are made (`score`); no method is trained.
+  std::vector<std::string> make_scores;
 
   // Network and its training.
   std::string model = "small-cnn";
@@ -84,6 +89,9 @@ struct TrainOptions {
 
 [[nodiscard]] std::string_view name_of(GroupBy group_by) noexcept;
 
+/// Whether samples are rows of numbers, so that the options of images do not apply.
+[[nodiscard]] bool trains_on_table(const TrainOptions& options) noexcept;
+
 /// The name of an option on the command line and its value as TOML writes it.
 using NamedOption = std::pair<std::string, std::string>;
 
@@ -91,7 +99,7 @@ using NamedOption = std::pair<std::string, std::string>;
 /// --dry-run show, and what must agree when a run is resumed.
 [[nodiscard]] std::vector<NamedOption> list_options(const TrainOptions& options);
 
-/// @throws InvalidArgument  names the first option out of range
+/// @throws InvalidArgument  names the first option out of range, or that does not go with another
 void check_options(const TrainOptions& options);
 
 /// @throws InvalidArgument  the network needs weights to start from, and none are given

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -42,6 +44,9 @@ struct EpochRecord {
   double train_loss = 0;  ///< mean over the selected samples, without weights
   std::int64_t selected = 0;
   std::vector<std::int64_t> class_counts;
+  /// Mean loss of the selected samples of each class, each as it was when the sample's batch
+  /// came; NaN for a class without any.
+  std::vector<double> class_losses;
   std::optional<Evaluation> evaluation;
   Seconds seconds;
 };
@@ -76,5 +81,12 @@ void to_json(nlohmann::ordered_json& json, const Summary& summary);
 void from_json(const nlohmann::ordered_json& json, Evaluation& evaluation);
 void from_json(const nlohmann::ordered_json& json, Seconds& seconds);
 void from_json(const nlohmann::ordered_json& json, EpochRecord& record);
+void from_json(const nlohmann::ordered_json& json, Summary& summary);
+
+/// The text of `summary.json`: the summary, and a checksum of it as the last key.
+[[nodiscard]] std::string to_text(const Summary& summary);
+
+/// @throws BadFile  the text is cut off, or was changed by hand; begins with `path`
+[[nodiscard]] Summary summary_from_text(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace rcap

@@ -52,4 +52,11 @@ struct RunOptions {
 std::optional<Summary> train(const TrainOptions& options, const RunOptions& run,
                              TrainListener& listener);
 
+/// Trains on everything and leaves in the run's folder the scores of `options.make_scores`, for
+/// `TrainOptions::scores` of other runs.
+///
+/// @return false if the listener stopped it
+/// @throws  as `train` does; InvalidArgument also for a method that needs no scores
+bool score(const TrainOptions& options, const RunOptions& run, TrainListener& listener);
+
 }  // namespace rcap

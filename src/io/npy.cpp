@@ -1,14 +1,12 @@
-#include "cli/npy.hpp"
+#include "rcap/io/npy.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cctype>
 #include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -16,9 +14,10 @@
 
 #include <fmt/format.h>
 
+#include "io/npy_header.hpp"
 #include "rcap/core/error.hpp"
 
-namespace rcap::cli {
+namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,192 +29,23 @@ constexpr std::string_view Magic = "\x93NUMPY";
 constexpr std::uint64_t LargestHeader = 1 << 20;
 constexpr std::size_t DataAlignment = 64;
 
-/// What the header of a .npy file says.
-struct Header {
-  std::string type;  ///< descr, e.g. "<i4"; for a structured type "[...]"
-  bool fortran_order = false;
-  std::vector<std::uint64_t> shape;
-};
-
-/// Reads the Python dictionary of a header. Strict: three known keys, each once.
-class HeaderParser {
- public:
-  explicit HeaderParser(std::string_view text) : text_(text) {}
-
-  /// Nothing if the text is not such a dictionary.
-  std::optional<Header> parse() {
-    if (!take('{')) return std::nullopt;
-    while (!take('}')) {
-      if (!parse_entry() || (!take(',') && peek() != '}')) return std::nullopt;
-    }
-    skip_spaces();
-    const bool complete = type_seen_ && order_seen_ && shape_seen_;
-    return complete && position_ == text_.size() ? std::optional(header_) : std::nullopt;
-  }
-
- private:
-  bool parse_entry() {
-    const auto key = parse_string();
-    if (!key || !take(':')) return false;
-    if (*key == "descr") return !std::exchange(type_seen_, true) && parse_type();
-    if (*key == "fortran_order") return !std::exchange(order_seen_, true) && parse_order();
-    if (*key == "shape") return !std::exchange(shape_seen_, true) && parse_shape();
-    return false;
-  }
-
-  bool parse_type() {
-    if (peek() == '[') return skip_list();
-    const auto type = parse_string();
-    if (type) header_.type = *type;
-    return type.has_value();
-  }
-
-  /// A structured type is refused later by name, so its fields do not matter.
-  bool skip_list() {
-    int depth = 0;
-    do {
-      const char c = peek();
-      if (c == '\'' || c == '"') {
-        if (!parse_string()) return false;
-        continue;
-      }
-      if (c == '\0') return false;
-      depth += (c == '[' || c == '(') - (c == ']' || c == ')');
-      ++position_;
-    } while (depth > 0);
-    header_.type = "[...]";
-    return true;
-  }
-
-  bool parse_order() {
-    header_.fortran_order = take_word("True");
-    return header_.fortran_order || take_word("False");
-  }
-
-  bool parse_shape() {
-    if (!take('(')) return false;
-    bool comma = false;
-    while (!take(')')) {
-      const auto length = parse_number();
-      if (!length) return false;
-      header_.shape.push_back(*length);
-      comma = take(',');
-      if (!comma && peek() != ')') return false;
-    }
-    return header_.shape.size() != 1 || comma;  // (3) is a number in Python, (3,) a tuple
-  }
-
-  std::optional<std::uint64_t> parse_number() {
-    skip_spaces();
-    std::uint64_t value = 0;
-    const std::size_t start = position_;
-    while (position_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[position_]))) {
-      const auto digit = static_cast<std::uint64_t>(text_[position_++] - '0');
-      if (value > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) return std::nullopt;
-      value = 10 * value + digit;
-    }
-    return position_ > start ? std::optional(value) : std::nullopt;
-  }
-
-  std::optional<std::string> parse_string() {
-    const char quote = peek();
-    if (quote != '\'' && quote != '"') return std::nullopt;
-    const std::size_t end = text_.find(quote, position_ + 1);
-    if (end == std::string_view::npos) return std::nullopt;
-    const std::string_view content = text_.substr(position_ + 1, end - position_ - 1);
-    position_ = end + 1;
-    if (content.find('\\') != std::string_view::npos) return std::nullopt;
-    return std::string(content);
-  }
-
-  void skip_spaces() {
-    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) {
-      ++position_;
-    }
-  }
-  char peek() {
-    skip_spaces();
-    return position_ < text_.size() ? text_[position_] : '\0';
-  }
-  bool take(char c) {
-    if (peek() != c) return false;
-    ++position_;
-    return true;
-  }
-  bool take_word(std::string_view word) {
-    skip_spaces();
-    if (!text_.substr(position_).starts_with(word)) return false;
-    position_ += word.size();
-    return true;
-  }
-
-  std::string_view text_;
-  std::size_t position_ = 0;
-  Header header_;
-  bool type_seen_ = false, order_seen_ = false, shape_seen_ = false;
-};
-
-/// What a type letter and its bytes are called: 'i', "4" -> int32.
-std::string name_of_kind(char kind, std::string_view bytes) {
-  const auto bits = bytes == "1"    ? "8"
-                    : bytes == "2"  ? "16"
-                    : bytes == "4"  ? "32"
-                    : bytes == "8"  ? "64"
-                    : bytes == "16" ? "128"
-                                    : "";
-  switch (kind) {
-    case 'i':
-      return fmt::format("int{}", bits);
-    case 'u':
-      return fmt::format("uint{}", bits);
-    case 'f':
-      return fmt::format("float{}", bits);
-    case 'c':
-      return bytes == "8" ? "complex64" : "complex128";
-    case 'b':
-      return "bool";
-    case 'O':
-      return "Python objects";
-    case 'U':
-    case 'S':
-    case 'a':
-      return "strings";
-    case 'M':
-    case 'm':
-      return "dates";
-    case 'V':
-    case '[':
-      return "structured records";
-    default:
-      return "an unknown type";
-  }
-}
-
-/// E.g. "big-endian int32 ('>i4')".
-std::string describe_type(const std::string& type) {
-  if (type.starts_with('[')) return name_of_kind('[', "");
-  const bool has_order =
-      !type.empty() && std::string_view("<>|=").find(type[0]) != std::string::npos;
-  const std::string_view rest = std::string_view(type).substr(has_order ? 1 : 0);
-  const std::string name = rest.empty() ? "an unknown type" : name_of_kind(rest[0], rest.substr(1));
-  return fmt::format("{}{} ('{}')", type.starts_with('>') ? "big-endian " : "", name, type);
-}
-
 /// A .npy file opened for reading, its header read and its size agreed with it.
 class NpyFile {
  public:
-  NpyFile(fs::path path, std::string_view meaning) : path_(std::move(path)), meaning_(meaning) {
+  /// @param dimensions  1 or 2
+  NpyFile(fs::path path, std::string_view meaning, std::size_t dimensions = 1)
+      : path_(std::move(path)), meaning_(meaning) {
     open();
     read_header();
-    check_order_and_shape();
+    check_order_and_shape(dimensions);
   }
 
   [[nodiscard]] const std::string& type() const noexcept { return header_.type; }
+  [[nodiscard]] const std::vector<std::uint64_t>& shape() const noexcept { return header_.shape; }
 
   template <class T>
   [[nodiscard]] std::vector<T> read_values() {
-    check_size(sizeof(T));
-    std::vector<T> values(header_.shape[0]);
+    std::vector<T> values(checked_count(sizeof(T)));
     read(values.data(), values.size() * sizeof(T));
     return values;
   }
@@ -226,7 +56,7 @@ class NpyFile {
     const bool swapped =
         type.size() == 3 && type[0] == '>' &&
         (remedy[1] == 'f' ? type[1] == 'f' && type[2] != '2' : type[1] == 'i' || type[1] == 'u');
-    fail(fmt::format("holds {}{}; save it with {}.astype('{}')", describe_type(type),
+    fail(fmt::format("holds {}{}; save it with {}.astype('{}')", describe_npy_type(type),
                      swapped ? "" : fmt::format(" where {} needed", wanted), meaning_,
                      swapped ? "<" + type.substr(1) : remedy));
   }
@@ -281,31 +111,36 @@ class NpyFile {
     std::string text(header_bytes, '\0');
     read(text.data(), text.size());
     data_start_ += header_bytes;
-    auto header = HeaderParser(text).parse();
+    auto header = parse_npy_header(text);
     if (!header) fail("has a header that np.save does not write; save it again with NumPy");
     header_ = *std::move(header);
   }
 
-  void check_order_and_shape() const {
+  void check_order_and_shape(std::size_t dimensions) const {
+    const bool flat = dimensions == 1;
     if (header_.fortran_order) {
-      fail(fmt::format("holds a Fortran-ordered array; save it with {}.ravel()", meaning_));
+      fail(fmt::format("holds a Fortran-ordered array; save it with {}",
+                       flat ? meaning_ + ".ravel()" : "np.ascontiguousarray(" + meaning_ + ")"));
     }
-    if (header_.shape.size() != 1) {
-      fail(
-          fmt::format("holds an array of shape ({}); one dimension is needed: save it with "
-                      "{}.ravel()",
-                      fmt::join(header_.shape, ", "), meaning_));
-    }
+    if (header_.shape.size() == dimensions) return;
+    fail(fmt::format("holds an array of shape ({}); {}", fmt::join(header_.shape, ", "),
+                     flat ? "one dimension is needed: save it with " + meaning_ + ".ravel()"
+                          : "two dimensions are needed, a row a sample"));
   }
 
-  void check_size(std::uint64_t value_bytes) const {
-    const std::uint64_t count = header_.shape[0];
+  /// How many values the file holds, which must be as many as its header says.
+  [[nodiscard]] std::uint64_t checked_count(std::uint64_t value_bytes) const {
     const std::uint64_t data_bytes = file_bytes_ - data_start_;
-    if (count > std::numeric_limits<std::uint64_t>::max() / value_bytes) {
-      fail(fmt::format("its header promises {} values of {} bytes, the file holds {} bytes of them",
-                       count, value_bytes, data_bytes));
+    std::uint64_t count = 1;
+    for (const std::uint64_t length : header_.shape) {
+      if (length != 0 && count > std::numeric_limits<std::uint64_t>::max() / value_bytes / length) {
+        fail(fmt::format(
+            "its header promises {} values of {} bytes, the file holds {} bytes of them",
+            fmt::join(header_.shape, " x "), value_bytes, data_bytes));
+      }
+      count *= length;
     }
-    if (count * value_bytes == data_bytes) return;
+    if (count * value_bytes == data_bytes) return count;
     fail(
         fmt::format("{}: its header promises {} bytes of data, the file holds {}; copy or save "
                     "it again",
@@ -328,7 +163,7 @@ class NpyFile {
   std::ifstream stream_;
   std::uint64_t file_bytes_ = 0;
   std::uint64_t data_start_ = 0;
-  Header header_;
+  NpyHeader header_;
 };
 
 template <class T>
@@ -377,6 +212,14 @@ void write_values(StagedFile& file, std::string_view type, std::span<const T> va
 
 }  // namespace
 
+bool is_npy(const fs::path& path) {
+  std::array<char, Magic.size()> start{};
+  std::ifstream stream(path, std::ios::binary);
+  stream.read(start.data(), start.size());
+  return stream.gcount() == std::ssize(start) &&
+         std::string_view(start.data(), start.size()) == Magic;
+}
+
 IntegerArray read_integers(const fs::path& path, std::string_view meaning) {
   NpyFile file(path, meaning);
   IntegerArray array;
@@ -389,6 +232,27 @@ RealArray read_reals(const fs::path& path, std::string_view meaning) {
   RealArray array;
   if (!read_matching(file, array)) file.refuse_type("float32 or float64 is", "<f4");
   return array;
+}
+
+NumberTable read_number_table(const fs::path& path, std::string_view meaning) {
+  NpyFile file(path, meaning, 2);
+  NumberTable table;
+  table.rows = static_cast<std::int64_t>(file.shape()[0]);
+  table.columns = static_cast<std::int64_t>(file.shape()[1]);
+  const auto convert = [&](const auto& array) {
+    std::visit([&](const auto& values) { table.values.assign(values.begin(), values.end()); },
+               array);
+  };
+  RealArray reals;
+  IntegerArray integers;
+  if (read_matching(file, reals)) {
+    convert(reals);
+  } else if (read_matching(file, integers)) {
+    convert(integers);
+  } else {
+    file.refuse_type("float32, float64 or integers are", "<f4");
+  }
+  return table;
 }
 
 std::vector<SampleId> read_ids(const fs::path& path) {
@@ -418,4 +282,4 @@ void write_npy(StagedFile& file, std::span<const float> values) {
   write_values(file, "<f4", values);
 }
 
-}  // namespace rcap::cli
+}  // namespace rcap

@@ -10,13 +10,16 @@
 #include "rcap/core/ids.hpp"
 #include "rcap/core/staged_file.hpp"
 
-namespace rcap::cli {
+namespace rcap {
 
-/// One-dimensional arrays in NumPy's .npy format, versions 1.0 to 3.0.
+/// Arrays in NumPy's .npy format, versions 1.0 to 3.0.
 ///
-/// Read are little-endian arrays in C order of one dimension; everything else is refused
-/// by name with the line of NumPy that mends it. The size of the file must be exactly
+/// Read are little-endian arrays in C order of one dimension (of a table: two); everything else
+/// is refused by name with the line of NumPy that mends it. The size of the file must be exactly
 /// what its header says, and is checked before memory is taken for it.
+
+/// Whether there is a file that begins as a .npy file does.
+[[nodiscard]] bool is_npy(const std::filesystem::path& path);
 
 /// An array in the type it has in its file.
 using IntegerArray =
@@ -34,6 +37,18 @@ using RealArray = std::variant<std::vector<float>, std::vector<double>>;
 /// float32 or float64; otherwise as `read_integers`.
 [[nodiscard]] RealArray read_reals(const std::filesystem::path& path, std::string_view meaning);
 
+/// Rows of numbers, one after another.
+struct NumberTable {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::vector<double> values;  ///< integers above 2^53 are rounded
+};
+
+/// An array of two dimensions, of float32, float64 or integers of any width; otherwise as
+/// `read_integers`.
+[[nodiscard]] NumberTable read_number_table(const std::filesystem::path& path,
+                                            std::string_view meaning);
+
 /// Integers of any type as sample ids.
 /// @throws BadFile  also for a number above the largest id
 [[nodiscard]] std::vector<SampleId> read_ids(const std::filesystem::path& path);
@@ -43,4 +58,4 @@ using RealArray = std::variant<std::vector<float>, std::vector<double>>;
 void write_npy(StagedFile& file, std::span<const std::int64_t> values);
 void write_npy(StagedFile& file, std::span<const float> values);
 
-}  // namespace rcap::cli
+}  // namespace rcap

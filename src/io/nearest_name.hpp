@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace rcap::cli {
+namespace rcap {
 
 /// The name that was probably meant: the one with the fewest letters to insert, delete,
 /// replace or swap with their neighbour, if no more than a third of the word must change.
@@ -16,4 +16,4 @@ namespace rcap::cli {
 /// " (did you mean NAME?)" for the nearest name, or nothing.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string> names);
 
-}  // namespace rcap::cli
+}  // namespace rcap

@@ -1,4 +1,4 @@
-#include "cli/npy.hpp"
+#include "rcap/io/npy.hpp"
 
 #include <cstdint>
 #include <fstream>
@@ -13,7 +13,7 @@
 #include "rcap/core/staged_file.hpp"
 #include "temporary_folder.hpp"
 
-namespace rcap::cli {
+namespace rcap {
 namespace {
 
 using ::testing::AllOf;
@@ -223,5 +223,45 @@ TEST_F(Npy, WritesWhatItReadsWithTheDataAtAMultipleOf64) {
   }
 }
 
+TEST_F(Npy, ReadsTablesOfEveryType) {
+  const auto bytes =
+      read_number_table(put(npy_bytes(header_of("|i1", "(2, 3)"), "\1\2\3\4\5\xff")), "table");
+  EXPECT_EQ(bytes.rows, 2);
+  EXPECT_EQ(bytes.columns, 3);
+  EXPECT_THAT(bytes.values, ElementsAre(1, 2, 3, 4, 5, -1));
+  const auto reals =
+      read_number_table(put(npy_bytes(header_of("<f4", "(1, 1)"), "\0\0\x80\x3f"s)), "table");
+  EXPECT_THAT(reals.values, ElementsAre(1.0));
+}
+
+TEST_F(Npy, RefusesTablesOfOtherTypesOrdersAndShapes) {
+  const auto refusal_of_table = [&](const std::string& header, std::size_t bytes) {
+    try {
+      (void)read_number_table(put(npy_bytes(header, std::string(bytes, '\0'))), "table");
+      return ""s;
+    } catch (const BadFile& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_THAT(refusal_of_table(header_of("<f4", "(4,)"), 16),
+              HasSubstr("shape (4); two dimensions are needed, a row a sample"));
+  EXPECT_THAT(refusal_of_table(header_of("<f4", "(2, 2)", "True"), 16),
+              HasSubstr("save it with np.ascontiguousarray(table)"));
+  EXPECT_THAT(refusal_of_table(header_of("<f2", "(2, 2)"), 8),
+              HasSubstr("float16 ('<f2') where float32, float64 or integers are needed"));
+  EXPECT_THAT(refusal_of_table(header_of("<f4", "(2, 2)"), 15),
+              HasSubstr("promises 16 bytes of data, the file holds 15"));
+  // 2^32 x 2^32 is 0 if the product wrapped round.
+  EXPECT_THAT(refusal_of_table(header_of("<f4", "(4294967296, 4294967296)"), 0),
+              HasSubstr("its header promises 4294967296 x 4294967296 values of 4 bytes"));
+}
+
+TEST_F(Npy, TellsItsFilesByTheirFirstBytes) {
+  EXPECT_TRUE(is_npy(put(npy_bytes(header_of("<i1", "(1,)"), "\x05"))));
+  EXPECT_FALSE(is_npy(put("\x93NUMP")));
+  EXPECT_FALSE(is_npy(put("a,b\n1,2\n")));
+  EXPECT_FALSE(is_npy(folder_ / "absent.npy"));
+}
+
 }  // namespace
-}  // namespace rcap::cli
+}  // namespace rcap

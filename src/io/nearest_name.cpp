@@ -1,10 +1,10 @@
-#include "cli/nearest_name.hpp"
+#include "io/nearest_name.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
-namespace rcap::cli {
+namespace rcap {
 namespace {
 
 /// Letters to insert, delete, replace or swap with their neighbour.
@@ -44,4 +44,4 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> nam
   return nearest ? " (did you mean " + *nearest + "?)" : "";
 }
 
-}  // namespace rcap::cli
+}  // namespace rcap
