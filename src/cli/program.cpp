@@ -10,7 +10,9 @@
 #include "cli/cmd_bench.hpp"
 #include "cli/cmd_data.hpp"
 #include "cli/cmd_doctor.hpp"
+#include "cli/cmd_report.hpp"
 #include "cli/cmd_select.hpp"
+#include "cli/cmd_study.hpp"
 #include "cli/external_command.hpp"
 #include "cli/machine.hpp"
 #include "io/nearest_name.hpp"
@@ -27,6 +29,10 @@ struct Command {
 
 constexpr std::array Commands{
     Command{"select", "select the samples of one epoch from arrays on disk", run_select},
+    Command{"study", "compare methods: run a plan of many trainings, make tables and figures",
+            run_study_command},
+    Command{"report", "make one HTML file that shows a study: tables, plots, every run",
+            run_report},
     Command{"bench", "time selection or image reading: rcap bench select, rcap bench data",
             run_bench},
     Command{"doctor", "show versions, processor, memory and data sets", run_doctor},
@@ -34,7 +40,8 @@ constexpr std::array Commands{
 };
 
 /// What commands with a program of their own do; shown where the program is there.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 2> ExternalSummaries{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> ExternalSummaries{{
+    {"figure", "draw what needs no study: loss against gradient norm"},
     {"model", "list the networks, look into weight files, run a network once"},
     {"train", "train a network on a part of the data each epoch"},
 }};

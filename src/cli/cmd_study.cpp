@@ -1,0 +1,253 @@
+#include "cli/cmd_study.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command_line.hpp"
+#include "cli/external_command.hpp"
+#include "cli/machine.hpp"
+#include "cli/progress_bar.hpp"
+#include "cli/run_main.hpp"
+#include "cli/stop_signal.hpp"
+#include "cli/study_reporter.hpp"
+#include "cli/train_arguments.hpp"
+#include "rcap/core/error.hpp"
+#include "rcap/study/figures.hpp"
+#include "rcap/study/plan_file.hpp"
+#include "rcap/study/report.hpp"
+#include "rcap/study/run_study.hpp"
+#include "rcap/study/tables.hpp"
+
+namespace rcap::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* Summary_ =
+    "Compares methods: makes every run of a plan, then tables, figures and a report.";
+constexpr const char* Footer =
+    R"(PLAN.toml, directly behind study, says what is run: data sets x methods x rates x betas x
+seeds. Plans that ship are in plans/; a short one:
+  seeds = [0, 27, 100]
+  pruning-rates = [0.7, 0.9]
+  methods = ["full", "rs2", "rcap", {name = "rcap mass", method = "rcap", class-share = "mass"}]
+  [options]              # of every run, as rcap train --help names them
+  epochs = 20
+  [[datasets]]
+  name = "long-tailed"
+  dataset = "fashion-mnist"
+  imbalance = 100
+
+Every run is a folder of its own, DIR/runs/NAME, as rcap train writes it. The study can be
+stopped and killed at any time: the same command goes on where it was. In the end DIR holds
+tables.md (and each table as .md, .csv, .tex), figure_*.svg and report.html.
+
+Examples: what would be run; run it, two at a time
+  rcap study plans/fashion.toml --out studies/fashion --dry-run
+  rcap study plans/fashion.toml --out studies/fashion --jobs 2)";
+
+enum class Rerun { Nothing, Failed, Damaged, Both };
+
+struct StudyArguments {
+  fs::path plan, out, data_root;
+  int jobs = 1;
+  std::optional<int> threads;
+  Rerun rerun = Rerun::Nothing;
+  bool amend = false, dry_run = false, quiet = false, json = false;
+};
+
+bool parse(std::span<const std::string> words, StudyArguments& arguments) {
+  if (!words.empty() && !words.front().starts_with('-')) {
+    arguments.plan = words.front();
+    words = words.subspan(1);
+  }
+  CommandLine line("study", Summary_, Footer);
+  line.group("Study");
+  line.path("--out", arguments.out, "DIR", "where runs, tables, figures and report go; required");
+  line.path("--data-root", arguments.data_root, "DIR",
+            "where relative paths of a plan (data, weights, scores) begin [this folder]");
+  line.flag("--dry-run", arguments.dry_run, "list the runs and what they cost, then stop");
+  line.flag("--amend", arguments.amend,
+            "take over a changed plan; runs it changes are set aside and made again");
+  line.choice("--rerun", arguments.rerun,
+              {{"nothing", Rerun::Nothing},
+               {"failed", Rerun::Failed},
+               {"damaged", Rerun::Damaged},
+               {"both", Rerun::Both}},
+              "make failed runs again, or those whose files are damaged");
+  line.group("Machine");
+  line.number("--jobs", arguments.jobs, "N", "runs side by side");
+  line.number("--threads", arguments.threads, "N",
+              "threads of all runs together, divided among them [all]");
+  line.flag("--json", arguments.json, "print the outcome as JSON");
+  line.flag("--quiet", arguments.quiet, "print no progress");
+  if (!line.parse(words)) return false;
+  if (arguments.plan.empty()) {
+    throw InvalidArgument("study: PLAN.toml is missing: rcap study PLAN.toml --out DIR");
+  }
+  line.require("--out", arguments.out);
+  if (arguments.jobs < 1 || arguments.jobs > MostThreads) {
+    throw InvalidArgument(fmt::format("--jobs {} is out of range; it lies in 1 .. {}",
+                                      arguments.jobs, MostThreads));
+  }
+  if (arguments.threads && (*arguments.threads < 1 || *arguments.threads > MostThreads)) {
+    throw InvalidArgument(fmt::format("--threads {} is out of range; it lies in 1 .. {}",
+                                      *arguments.threads, MostThreads));
+  }
+  return true;
+}
+
+/// Threads of one run. They shape its last digits, so a study keeps those it began with.
+int threads_of_a_run(const StudyArguments& arguments, const StudyFolder& folder) {
+  if (!arguments.threads && fs::exists(folder.plan())) {
+    for (const PlannedRun& run : read_plan(folder.plan()).runs) {
+      const auto threads = std::ranges::find(run.options, "threads", &NamedOption::first);
+      if (threads != run.options.end()) return parse_number<int>("threads", threads->second);
+    }
+  }
+  return std::max(1, arguments.threads.value_or(available_threads()) / arguments.jobs);
+}
+
+/// Paths in a plan are those of its reader, not of the study's folder, where runs are started.
+std::string as_word(const NamedOption& option, const fs::path& data_root) {
+  const auto& [name, value] = option;
+  const bool is_path = name == "data" || name == "weights" || name == "scores";
+  return fmt::format("--{}={}", name,
+                     is_path ? fs::absolute(data_root / value).lexically_normal().string() : value);
+}
+
+/// All options of a run, from those a plan gives: what `rcap train` would make of them.
+std::vector<NamedOption> resolve_run(std::span<const NamedOption> given, int threads,
+                                     const fs::path& data_root) {
+  std::vector<std::string> words;
+  for (const NamedOption& option : given) words.push_back(as_word(option, data_root));
+  TrainArguments arguments;
+  arguments.threads = threads;
+  CommandLine line("train", "", "");
+  add_options(line, arguments);
+  (void)line.parse(words);
+  const TrainOptions options = resolve(arguments);
+  check_options(options);
+  std::vector<NamedOption> all = list_options(options);
+  // These do not shape a result and are not listed, but a plan may set them.
+  for (const NamedOption& option : given) {
+    if (option.first == "checkpoint-seconds" || option.first == "data-workers") {
+      all.push_back(option);
+    }
+  }
+  return all;
+}
+
+fs::path find_train_program() {
+  if (const auto program = find_external_command("train")) return *program;
+  throw InvalidArgument(
+      "study: the program rcap-train, which trains the runs, is not beside rcap; build with "
+      "RCAP_TRAIN=ON");
+}
+
+void print_dry_run(const StudyPlan& plan, const StudyFolder& folder) {
+  const auto estimates = estimate_runs(plan, folder);
+  double trainings = 0, seconds = 0;
+  int left = 0;
+  fmt::print("{:<60} {:>14} {:>10}  {}\n", "run", "full trainings", "estimate", "state");
+  for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+    const RunCondition condition = condition_of(folder, plan.runs[i]);
+    const bool done = condition.status == RunStatus::Done;
+    fmt::print("{:<60} {:>14.2f} {:>10}  {}\n", plan.runs[i].name, estimates[i].full_trainings,
+               estimates[i].seconds < 0 ? "-" : as_time(estimates[i].seconds),
+               done ? "done" : condition.reason);
+    if (done) continue;
+    ++left;
+    trainings += estimates[i].full_trainings;
+    seconds += estimates[i].seconds;
+  }
+  fmt::print("{} runs, {} to make; they see as many samples as {:.1f} trainings on everything",
+             plan.runs.size(), left, trainings);
+  if (left > 0 && seconds >= 0) fmt::print(", about {} one after another", as_time(seconds));
+  fmt::print("\n");
+}
+
+void print_outcome(const StudyArguments& arguments, const StudyOutcome& outcome) {
+  const double own_part =
+      outcome.run_seconds == 0 ? 0 : 100 * outcome.own_seconds / outcome.run_seconds;
+  if (arguments.json) {
+    nlohmann::ordered_json json;
+    json["done"] = outcome.done;
+    json["seconds"] = outcome.seconds;
+    json["run_seconds"] = outcome.run_seconds;
+    json["own_seconds"] = outcome.own_seconds;
+    json["missing"] = nlohmann::ordered_json::array();
+    for (const MissingRun& run : outcome.missing) {
+      json["missing"].push_back({{"name", run.name}, {"reason", run.reason}});
+    }
+    return fmt::print("{}\n", json.dump());
+  }
+  fmt::print("{} runs done in {}; the study itself took {:.2f} s, {:.2f} % of its runs\n",
+             outcome.done, as_time(outcome.seconds), outcome.own_seconds, own_part);
+  fmt::print("tables   {}\nfigures  {}\nreport   {}\n", (arguments.out / "tables.md").string(),
+             (arguments.out / "figure_*.svg").string(), (arguments.out / "report.html").string());
+}
+
+/// Tables, figures and report of what is done so far.
+/// @return seconds that took
+double write_results(const fs::path& out) {
+  const auto start = std::chrono::steady_clock::now();
+  const StudyResults results = read_results(out);
+  if (!results.runs.empty()) {
+    write_tables(results, out);
+    write_figures(results, out);
+    write_report(results, out / "report.html");
+  }
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+[[noreturn]] void tell_missing(const StudyArguments& arguments, const StudyOutcome& outcome) {
+  constexpr std::size_t Shown = 3;
+  std::vector<std::string> shown;
+  for (const MissingRun& run : outcome.missing) {
+    if (shown.size() < Shown) shown.push_back(fmt::format("{}: {}", run.name, run.reason));
+  }
+  throw InvalidArgument(fmt::format(
+      "{} runs have no result: {}{}; all reasons are in {}, what they printed in {}; after mending "
+      "the cause make them again with --rerun failed (or damaged)",
+      outcome.missing.size(), fmt::join(shown, "; "), outcome.missing.size() > Shown ? "; ..." : "",
+      (arguments.out / "failed").string(), (arguments.out / "logs").string()));
+}
+
+}  // namespace
+
+void run_study_command(std::span<const std::string> words) {
+  StudyArguments arguments;
+  if (!parse(words, arguments)) return;
+  const StudyFolder folder(arguments.out);
+  const int threads = threads_of_a_run(arguments, folder);
+  const StudyPlan plan =
+      read_plan_file(arguments.plan, [&](std::span<const NamedOption> given) {
+        return resolve_run(given, threads, arguments.data_root);
+      });
+  if (arguments.dry_run) return print_dry_run(plan, folder);
+  StudySettings settings;
+  settings.train_program = find_train_program();
+  settings.jobs = arguments.jobs;
+  settings.amend = arguments.amend;
+  settings.rerun_failed = arguments.rerun == Rerun::Failed || arguments.rerun == Rerun::Both;
+  settings.rerun_damaged = arguments.rerun == Rerun::Damaged || arguments.rerun == Rerun::Both;
+  StudyReporter reporter(arguments.quiet);
+  watch_for_stop();
+  StudyOutcome outcome = run_study(plan, folder, settings, reporter);
+  reporter.finish();
+  outcome.own_seconds += write_results(arguments.out);
+  if (outcome.stopped) {
+    throw Stopped("stopped, nothing is lost; go on with the same command");
+  }
+  print_outcome(arguments, outcome);
+  if (!outcome.missing.empty()) tell_missing(arguments, outcome);
+}
+
+}  // namespace rcap::cli

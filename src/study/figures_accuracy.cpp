@@ -1,0 +1,275 @@
+// Figures with an accuracy on y: against beta, against cost, over the samples seen.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "rcap/study/figures.hpp"
+#include "rcap/study/tables.hpp"
+#include "study/pareto_front.hpp"
+#include "study/run_groups.hpp"
+
+namespace rcap {
+namespace {
+
+using chart::Chart;
+using chart::Join;
+using chart::Panel;
+using chart::Section;
+using chart::Series;
+
+constexpr Accuracy Accuracies[] = {
+    {"Worst group accuracy, %", &Evaluation::worst_group_accuracy},
+    {"Average group accuracy, %", &Evaluation::average_group_accuracy},
+};
+constexpr std::size_t FewLines = 6;  // more of them are drawn thin
+constexpr const char* NearestBeta =
+    "Where a method was run at several betas, the one nearest to 1 stands for it.";
+
+std::vector<double> final_accuracies(const RunGroup& group, const Accuracy& accuracy) {
+  std::vector<double> values;
+  for (const RunResult* run : group.runs) values.push_back(run->summary.evaluation.*accuracy.value);
+  return values;
+}
+
+bool has_several_betas(const StudyResults& results) {
+  return std::ranges::any_of(results.datasets, [&](const std::string& dataset) {
+    return plain_groups_of(results, dataset).size() < groups_of(results, dataset).size();
+  });
+}
+
+std::string joined(std::string first, const std::string& second) {
+  if (first.empty() || second.empty()) return first + second;
+  return std::move(first) + " " + second;
+}
+
+/// Takes nothing from a figure without panels, and the methods shown from the others.
+std::optional<std::string> finished(Chart chart, const StudyResults& results,
+                                    const std::set<std::string>& shown) {
+  if (chart.sections.empty()) return std::nullopt;
+  auto legend = method_legend(results, {shown.begin(), shown.end()});
+  chart.legend.insert(chart.legend.begin(), legend.begin(), legend.end());
+  if (has_several_betas(results)) chart.note = joined(chart.note, NearestBeta);
+  return draw_chart(chart);
+}
+
+// ---- against beta -------------------------------------------------------------------------
+
+/// What one line of the figure is: a method at a rate.
+using BetaLine = std::pair<std::string, double>;
+using BetaLines = std::map<BetaLine, std::vector<RunGroup>>;
+
+BetaLines beta_lines(const StudyResults& results, const std::string& dataset) {
+  BetaLines lines;
+  for (RunGroup& group : groups_of(results, dataset)) {
+    if (!group.beta) continue;
+    lines[{group.method, group.pruning_rate}].push_back(std::move(group));
+  }
+  std::erase_if(lines, [](const auto& line) { return line.second.size() < 2; });
+  return lines;
+}
+
+std::vector<BetaLine> all_beta_lines(const StudyResults& results) {
+  std::set<BetaLine> keys;
+  for (const std::string& dataset : results.datasets) {
+    for (const auto& [key, groups] : beta_lines(results, dataset)) keys.insert(key);
+  }
+  return {keys.begin(), keys.end()};
+}
+
+chart::Look look_of(const std::vector<BetaLine>& lines, const BetaLine& line) {
+  return static_cast<chart::Look>(std::ranges::find(lines, line) - lines.begin());
+}
+
+Panel beta_panel(const BetaLines& lines, const std::vector<BetaLine>& all,
+                 const Accuracy& accuracy) {
+  Panel panel = accuracy_panel(accuracy, "beta");
+  std::set<double> betas;
+  for (const auto& [key, groups] : lines) {
+    Series series{.look = look_of(all, key), .spread = chart::Spread::Bars};
+    for (const RunGroup& group : groups) {
+      series.points.push_back(accuracy_point(*group.beta, final_accuracies(group, accuracy)));
+      betas.insert(*group.beta);
+    }
+    panel.series.push_back(std::move(series));
+  }
+  panel.x.ticks.assign(betas.begin(), betas.end());
+  return panel;
+}
+
+std::vector<chart::LegendEntry> beta_legend(const std::vector<BetaLine>& lines) {
+  const bool one_method = lines.front().first == lines.back().first;
+  std::vector<chart::LegendEntry> legend;
+  for (const BetaLine& line : lines) {
+    const std::string rate = pruned_text(line.second);
+    legend.push_back(
+        {one_method ? rate : chart::shortened(line.first, 20) + ", " + rate, look_of(lines, line)});
+  }
+  return legend;
+}
+
+// ---- against cost -------------------------------------------------------------------------
+
+constexpr double LargestRadius = 9;
+constexpr double SmallestRadius = 4;
+
+/// The area of a marker goes with the data kept.
+double radius_of(const RunGroup& group) {
+  const Summary& summary = group.runs.front()->summary;
+  const double kept =
+      static_cast<double>(summary.keep_count) / static_cast<double>(summary.n_train);
+  return std::clamp(LargestRadius * std::sqrt(kept), SmallestRadius, LargestRadius);
+}
+
+chart::Point cost_point(const RunGroup& group, const Accuracy& accuracy) {
+  std::vector<double> seconds;
+  for (const RunResult* run : group.runs) seconds.push_back(run->summary.seconds.total());
+  const double cost = spread_of(seconds).mean;
+  chart::Point point = accuracy_point(cost, final_accuracies(group, accuracy));
+  point.radius = radius_of(group);
+  point.note = fmt::format("{}, {}: {:.1f} %, {:.1f} s", group.method,
+                           pruned_text(group.pruning_rate), point.y, cost);
+  return point;
+}
+
+Series front_through(const std::vector<chart::Point>& points) {
+  std::vector<CostAndValue> values;
+  for (const chart::Point& point : points) values.push_back({point.x, point.y});
+  Series front{.look = chart::FrontLook, .join = Join::Steps, .markers = false};
+  for (const std::size_t i : pareto_front(values)) front.points.push_back(points[i]);
+  return front;
+}
+
+Panel cost_panel(const StudyResults& results, const std::vector<RunGroup>& groups,
+                 const Accuracy& accuracy) {
+  Panel panel = accuracy_panel(accuracy, "seconds, scoring included");
+  std::map<std::string, Series> by_method;
+  std::vector<chart::Point> points;
+  for (const RunGroup& group : groups) {
+    points.push_back(cost_point(group, accuracy));
+    Series& series = by_method[group.method];
+    series.points.push_back(points.back());
+    series.look = look_of(results, group.method);
+    series.thin = true;
+    series.spread = chart::Spread::Bars;
+  }
+  for (auto& [method, series] : by_method) panel.series.push_back(std::move(series));
+  draw_reference_last(panel);
+  panel.series.insert(panel.series.begin(), front_through(points));
+  return panel;
+}
+
+// ---- over the samples seen ----------------------------------------------------------------
+
+/// Means over the seeds of one method, at every epoch that all of them evaluated.
+Series curve_of(const RunGroup& group, chart::Look look, const Accuracy& accuracy) {
+  Series series{.look = look, .spread = chart::Spread::Band};
+  const std::size_t run_count = group.runs.size();
+  std::vector<double> seen(run_count, 0);
+  for (std::size_t epoch = 0; epoch < group.runs.front()->epochs.size(); ++epoch) {
+    std::vector<double> accuracies;
+    for (std::size_t i = 0; i < run_count; ++i) {
+      const std::vector<EpochRecord>& epochs = group.runs[i]->epochs;
+      if (epoch >= epochs.size()) continue;
+      seen[i] += static_cast<double>(epochs[epoch].selected);
+      if (epochs[epoch].evaluation)
+        accuracies.push_back((*epochs[epoch].evaluation).*accuracy.value);
+    }
+    if (accuracies.size() < run_count) continue;
+    const double mean_seen = spread_of(seen).mean;
+    series.points.push_back(accuracy_point(mean_seen, accuracies));
+    series.points.back().note = fmt::format("{}: {:.1f} %, {:.0f} samples", group.method,
+                                            series.points.back().y, mean_seen);
+  }
+  return series;
+}
+
+Panel curve_panel(const StudyResults& results, const std::vector<RunGroup>& groups,
+                  const Accuracy& accuracy) {
+  Panel panel = accuracy_panel(accuracy, "samples trained on");
+  for (const RunGroup& group : groups) {
+    panel.series.push_back(curve_of(group, look_of(results, group.method), accuracy));
+    panel.series.back().thin = groups.size() > FewLines;
+  }
+  draw_reference_last(panel);
+  return panel;
+}
+
+bool has_curve(const Panel& panel) {
+  return std::ranges::any_of(panel.series,
+                             [](const Series& series) { return series.points.size() > 1; });
+}
+
+}  // namespace
+
+std::optional<std::string> beta_figure(const StudyResults& results) {
+  const std::vector<BetaLine> all = all_beta_lines(results);
+  if (all.empty()) return std::nullopt;
+  Chart chart;
+  chart.title = "Accuracy against beta";
+  chart.description =
+      "Worst and average group accuracy of RCAP against its temperature beta, a line a pruning "
+      "rate; mean and population deviation over seeds.";
+  for (const std::string& dataset : results.datasets) {
+    const BetaLines lines = beta_lines(results, dataset);
+    if (lines.empty()) continue;
+    Section section{.heading = dataset};
+    for (const Accuracy& accuracy : Accuracies) {
+      section.panels.push_back(beta_panel(lines, all, accuracy));
+    }
+    chart.sections.push_back(std::move(section));
+  }
+  chart.legend = beta_legend(all);
+  chart.note = "Bars: deviation over seeds.";
+  return draw_chart(chart);
+}
+
+std::optional<std::string> cost_figure(const StudyResults& results) {
+  Chart chart;
+  chart.title = "Accuracy against cost";
+  chart.description =
+      "Worst and average group accuracy of every method and pruning rate against the seconds of a "
+      "run, its scoring run included; the Pareto front of all of them is a stepped line.";
+  std::set<std::string> shown;
+  for (const std::string& dataset : results.datasets) {
+    const std::vector<RunGroup> groups = plain_groups_of(results, dataset);
+    if (groups.size() < 2) continue;
+    for (const RunGroup& group : groups) shown.insert(group.method);
+    Section section{.heading = dataset, .plot_height = 250};
+    for (const Accuracy& accuracy : Accuracies) {
+      section.panels.push_back(cost_panel(results, groups, accuracy));
+    }
+    chart.sections.push_back(std::move(section));
+  }
+  chart.legend = {{"Pareto front", chart::FrontLook, true, false}};
+  chart.note = "The larger a marker, the more data an epoch keeps. Bars: deviation over seeds.";
+  return finished(std::move(chart), results, shown);
+}
+
+std::optional<std::string> curve_figure(const StudyResults& results) {
+  Chart chart;
+  chart.title = "Learning curves";
+  chart.description =
+      "Worst and average group accuracy over the samples trained on, for every method at the "
+      "highest pruning rate; mean and population deviation over seeds.";
+  std::set<std::string> shown;
+  for (const std::string& dataset : results.datasets) {
+    const std::vector<RunGroup> groups = highest_rate_groups_of(results, dataset);
+    Section section{.heading = dataset, .plot_height = 270};
+    for (const Accuracy& accuracy : Accuracies) {
+      section.panels.push_back(curve_panel(results, groups, accuracy));
+    }
+    if (!has_curve(section.panels.front())) continue;
+    for (const RunGroup& group : groups) shown.insert(group.method);
+    const std::vector<double> rates = results.rates_of(dataset);
+    if (!rates.empty()) section.heading += ", " + pruned_text(rates.back());
+    chart.sections.push_back(std::move(section));
+  }
+  chart.note = "Bands: deviation over seeds.";
+  return finished(std::move(chart), results, shown);
+}
+
+}  // namespace rcap

@@ -1,0 +1,333 @@
+#include "rcap/study/plan_file.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include "io/nearest_name.hpp"
+#include "io/text_file.hpp"
+#include "rcap/core/error.hpp"
+#include "study/option_list.hpp"
+#include "study/scoring_runs.hpp"
+
+namespace rcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One data set or method of a plan: what tables call it, and its options as words.
+struct Entry {
+  std::string name;
+  std::vector<NamedOption> options;
+};
+
+struct Grid {
+  std::string title, reference;
+  std::vector<std::int64_t> seeds;
+  std::vector<double> rates, betas;
+  std::vector<NamedOption> options;
+  std::vector<Entry> datasets, methods;
+};
+
+const std::vector<std::string> Keys{"title",     "seeds",   "pruning-rates", "betas",
+                                    "reference", "options", "datasets",      "methods"};
+
+/// What the study itself says to `rcap train`.
+const std::set<std::string> ReservedOptions{"out",    "resume", "seed", "pruning-rate", "quiet",
+                                            "config", "json",   "dry-run", "make-scores"};
+
+/// Reads the parts of a plan, and says where in the file something is wrong.
+class PlanReader {
+ public:
+  explicit PlanReader(const fs::path& path) : path_(path) {}
+
+  Grid read() {
+    const std::string text = read_text(path_);
+    try {
+      table_ = toml::parse(text, path_.string());
+    } catch (const toml::parse_error& error) {
+      throw BadFile(fmt::format("{}:{}: {}", path_.string(), error.source().begin.line,
+                                error.description()));
+    }
+    check_keys();
+    Grid grid;
+    grid.title = text_of("title").value_or(path_.stem().string());
+    grid.reference = text_of("reference").value_or("");
+    grid.seeds = numbers_of<std::int64_t>("seeds");
+    grid.rates = numbers_of<double>("pruning-rates");
+    grid.betas = numbers_of<double>("betas");
+    if (const toml::node* options = table_.get("options")) {
+      grid.options = options_of(require_table(*options, "options"));
+    }
+    grid.datasets = entries_of("datasets", {"preset", "dataset"});
+    grid.methods = entries_of("methods", {"method"});
+    return grid;
+  }
+
+  [[noreturn]] void refuse(const toml::node& node, const std::string& what) const {
+    throw InvalidArgument(
+        fmt::format("{}:{}: {}", path_.string(), node.source().begin.line, what));
+  }
+
+ private:
+  void check_keys() const {
+    for (const auto& [key, node] : table_) {
+      const std::string name(key.str());
+      if (std::ranges::find(Keys, name) != Keys.end()) continue;
+      refuse(node, fmt::format("a plan has no \"{}\"{}; it has {}", name, did_you_mean(name, Keys),
+                               fmt::join(Keys, ", ")));
+    }
+  }
+
+  std::optional<std::string> text_of(const char* key) const {
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) return std::nullopt;
+    if (const auto text = node->value_exact<std::string>()) return text;
+    refuse(*node, fmt::format("{} is to be a text in quotes", key));
+  }
+
+  const toml::array* array_of(const char* key) const {
+    const toml::node* node = table_.get(key);
+    if (node != nullptr && !node->is_array()) {
+      refuse(*node, fmt::format("{} is to be a list in [ ]", key));
+    }
+    return node == nullptr ? nullptr : node->as_array();
+  }
+
+  template <class Number>
+  std::vector<Number> numbers_of(const char* key) const {
+    std::vector<Number> numbers;
+    const toml::array* array = array_of(key);
+    if (array == nullptr) return numbers;
+    for (const toml::node& node : *array) {
+      const auto number = node.value<Number>();
+      if (!number) {
+        refuse(node, fmt::format("{}: numbers are expected, this is no {}", key,
+                                 std::is_integral_v<Number> ? "whole number" : "number"));
+      }
+      if (std::ranges::find(numbers, *number) != numbers.end()) {
+        refuse(node, fmt::format("{}: {} stands there twice", key, *number));
+      }
+      numbers.push_back(*number);
+    }
+    return numbers;
+  }
+
+  const toml::table& require_table(const toml::node& node, const std::string& key) const {
+    if (const toml::table* table = node.as_table()) return *table;
+    refuse(node, fmt::format("{}: a table of options is expected", key));
+  }
+
+  std::string word_of(const toml::node& node, const std::string& option) const {
+    if (const auto text = node.value_exact<std::string>()) return *text;
+    if (const auto flag = node.value_exact<bool>()) return *flag ? "on" : "off";
+    if (const auto whole = node.value_exact<std::int64_t>()) return fmt::format("{}", *whole);
+    if (const auto number = node.value_exact<double>()) return fmt::format("{}", *number);
+    refuse(node, fmt::format("{}: a text, a number, true or false is expected", option));
+  }
+
+  std::vector<NamedOption> options_of(const toml::table& table) const {
+    std::vector<NamedOption> options;
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      if (name == "name") continue;
+      if (ReservedOptions.contains(name)) {
+        refuse(node, fmt::format("{} is set by the study; rates and seeds stand at the top of the "
+                                 "plan, as pruning-rates and seeds",
+                                 name));
+      }
+      options.emplace_back(name, word_of(node, name));
+    }
+    return options;
+  }
+
+  /// @param naming  options whose value names an entry that has no name; a text stands for
+  ///                the first of them
+  std::vector<Entry> entries_of(const char* key, const std::vector<std::string>& naming) const {
+    std::vector<Entry> entries;
+    const toml::array* array = array_of(key);
+    if (array == nullptr) return entries;
+    for (const toml::node& node : *array) {
+      Entry entry;
+      if (const auto text = node.value_exact<std::string>()) {
+        entry = {*text, {{naming.front(), *text}}};
+      } else {
+        entry.options = options_of(require_table(node, key));
+        entry.name = name_of(*node.as_table(), naming);
+      }
+      if (entry.name.empty()) {
+        refuse(node, fmt::format("{}: an entry needs one of name, {}", key,
+                                 fmt::join(naming, ", ")));
+      }
+      const bool known = std::ranges::any_of(
+          entries, [&](const Entry& other) { return other.name == entry.name; });
+      if (known) {
+        refuse(node, fmt::format("{}: \"{}\" stands there twice; give each its own name", key,
+                                 entry.name));
+      }
+      entries.push_back(std::move(entry));
+    }
+    return entries;
+  }
+
+  static std::string name_of(const toml::table& table, const std::vector<std::string>& naming) {
+    if (const auto name = table["name"].value<std::string>()) return *name;
+    for (const std::string& option : naming) {
+      if (const auto name = table[option].value<std::string>()) return *name;
+    }
+    return "";
+  }
+
+  fs::path path_;
+  toml::table table_;
+};
+
+/// Options by name; what is set later wins.
+class OptionSet {
+ public:
+  void add(const std::vector<NamedOption>& options) {
+    for (const NamedOption& option : options) set(option.first, option.second);
+  }
+  void set(const std::string& name, const std::string& value) {
+    const auto found = std::ranges::find(options_, name, &NamedOption::first);
+    if (found == options_.end()) {
+      options_.emplace_back(name, value);
+    } else {
+      found->second = value;
+    }
+  }
+  [[nodiscard]] std::optional<std::string> find(const std::string& name) const {
+    const auto found = std::ranges::find(options_, name, &NamedOption::first);
+    return found == options_.end() ? std::nullopt : std::optional(found->second);
+  }
+  [[nodiscard]] const std::vector<NamedOption>& all() const { return options_; }
+
+ private:
+  std::vector<NamedOption> options_;
+};
+
+void require_complete(const fs::path& path, const Grid& grid) {
+  const auto require = [&](bool holds, const char* what) {
+    if (!holds) throw InvalidArgument(fmt::format("{}: an empty study: {}", path.string(), what));
+  };
+  require(!grid.datasets.empty(), "there is no data set; add [[datasets]]");
+  require(!grid.methods.empty(), "there is no method; add methods = [\"rcap\", \"rs2\"]");
+  require(!grid.seeds.empty(), "there is no seed; add seeds = [0, 27, 100]");
+  require(std::ranges::all_of(grid.seeds, [](std::int64_t seed) { return seed >= 0; }),
+          "a seed is below 0");
+}
+
+/// Makes the runs of a grid.
+class RunMaker {
+ public:
+  RunMaker(const fs::path& path, const Grid& grid, const ResolveOptions& resolve)
+      : path_(path), grid_(grid), resolve_(resolve) {}
+
+  std::vector<PlannedRun> make() {
+    for (const std::int64_t seed : grid_.seeds) {
+      for (const Entry& dataset : grid_.datasets) {
+        for (const Entry& method : grid_.methods) add_method(dataset, method, seed);
+      }
+    }
+    return std::move(runs_);
+  }
+
+ private:
+  void add_method(const Entry& dataset, const Entry& method, std::int64_t seed) {
+    OptionSet options;
+    options.add(grid_.options);
+    options.add(dataset.options);
+    options.add(method.options);
+    options.set("seed", fmt::format("{}", seed));
+    const std::string kind = options.find("method").value_or("rcap");
+    if (kind == "full") return add_run(dataset, method, options, "");
+    if (grid_.rates.empty()) {
+      throw InvalidArgument(fmt::format(
+          "{}: method {} needs pruning rates; add pruning-rates = [0.9]", path_.string(), kind));
+    }
+    for (const double rate : grid_.rates) {
+      options.set("pruning-rate", fmt::format("{}", rate));
+      const std::string suffix = fmt::format("-rate-{}", rate);
+      const bool own_beta = options.find("beta") && grid_.betas.empty();
+      if (kind != "rcap" || own_beta || grid_.betas.empty()) {
+        add_run(dataset, method, options, suffix);
+        continue;
+      }
+      for (const double beta : grid_.betas) {
+        options.set("beta", fmt::format("{}", beta));
+        add_run(dataset, method, options, fmt::format("{}-beta-{}", suffix, beta));
+      }
+    }
+  }
+
+  void add_run(const Entry& dataset, const Entry& method, const OptionSet& options,
+               const std::string& suffix) {
+    PlannedRun run;
+    run.name = fmt::format("{}-{}{}-seed-{}", as_file_name(dataset.name),
+                           as_file_name(method.name), suffix, *options.find("seed"));
+    run.dataset = dataset.name;
+    run.method = method.name;
+    try {
+      run.options = resolve_(options.all());
+    } catch (const InvalidArgument& error) {
+      throw InvalidArgument(fmt::format("{}: data set \"{}\", method \"{}\": {}", path_.string(),
+                                        dataset.name, method.name, error.what()));
+    }
+    const auto same = std::ranges::find(runs_, run.name, &PlannedRun::name);
+    if (same != runs_.end()) {
+      throw InvalidArgument(fmt::format(
+          "{}: two runs would be called {}; give methods and data sets names that differ in "
+          "letters and digits",
+          path_.string(), run.name));
+    }
+    runs_.push_back(std::move(run));
+  }
+
+  const fs::path& path_;
+  const Grid& grid_;
+  const ResolveOptions& resolve_;
+  std::vector<PlannedRun> runs_;
+};
+
+std::vector<std::string> names_of(const std::vector<Entry>& entries) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries) names.push_back(entry.name);
+  return names;
+}
+
+/// The method others are compared with: the one named, else the first that is rcap.
+std::string find_reference(const fs::path& path, const Grid& grid) {
+  const std::vector<std::string> names = names_of(grid.methods);
+  if (!grid.reference.empty()) {
+    if (std::ranges::find(names, grid.reference) != names.end()) return grid.reference;
+    throw InvalidArgument(fmt::format("{}: reference \"{}\" is none of the methods {}{}",
+                                      path.string(), grid.reference, fmt::join(names, ", "),
+                                      did_you_mean(grid.reference, names)));
+  }
+  for (const Entry& method : grid.methods) {
+    const auto kind = std::ranges::find(method.options, "method", &NamedOption::first);
+    if (kind != method.options.end() && kind->second == "rcap") return method.name;
+  }
+  return "";
+}
+
+}  // namespace
+
+StudyPlan read_plan_file(const fs::path& path, const ResolveOptions& resolve) {
+  const Grid grid = PlanReader(path).read();
+  require_complete(path, grid);
+  StudyPlan plan;
+  plan.title = grid.title;
+  plan.reference = find_reference(path, grid);
+  plan.datasets = names_of(grid.datasets);
+  plan.methods = names_of(grid.methods);
+  plan.runs = with_scoring_runs(RunMaker(path, grid, resolve).make(), resolve);
+  return plan;
+}
+
+}  // namespace rcap

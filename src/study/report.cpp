@@ -1,0 +1,117 @@
+#include "rcap/study/report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "io/text_file.hpp"
+#include "rcap/core/error.hpp"
+#include "study/report_assets.hpp"
+#include "study/report_data.hpp"
+
+namespace rcap {
+namespace {
+
+std::string escape_html(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+/// JSON that can stand inside a script element: "</script>" or "<!--" in a title would end it,
+/// or change how the browser reads what follows.
+std::string json_for_script(const nlohmann::ordered_json& json) {
+  // A folder's name may hold bytes that are not UTF-8.
+  const std::string text =
+      json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char c : text) {
+    if (c == '<') {
+      escaped += "\\u003c";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+struct Part {
+  std::string_view name;
+  std::string_view text;
+};
+
+std::string_view text_of(std::span<const Part> parts, std::string_view name) {
+  for (const Part& part : parts) {
+    if (part.name == name) return part.text;
+  }
+  throw InternalError("make_report: no part \"" + std::string(name) + "\"");
+}
+
+/// Puts the parts where the skeleton has {{name}}; what is put in is not looked at again.
+std::string fill(std::string_view skeleton, std::span<const Part> parts) {
+  std::string page;
+  for (;;) {
+    const std::size_t begin = skeleton.find("{{");
+    page += skeleton.substr(0, begin);
+    if (begin == std::string_view::npos) return page;
+    const std::size_t end = skeleton.find("}}", begin);
+    page += text_of(parts, skeleton.substr(begin + 2, end - begin - 2));
+    skeleton.remove_prefix(end + 2);
+  }
+}
+
+/// Plotly's bundle with parentheses around the function that holds all of it. Browsers take them
+/// as a sign that it is called at once, and read its five million characters once, not twice. A
+/// bundle of another shape stays as it is.
+std::string marked_as_called_at_once(std::string_view bundle) {
+  constexpr std::string_view Begin = "this, () => {";
+  constexpr std::string_view End = "}));";
+  constexpr std::size_t LongestHead = 2000;
+  const std::size_t begin = bundle.substr(0, LongestHead).find(Begin);
+  const std::size_t end = bundle.rfind(End);
+  std::string marked(bundle);
+  if (begin == std::string_view::npos || end == std::string_view::npos ||
+      bundle.find_first_not_of('\n', end + End.size()) != std::string_view::npos) {
+    return marked;
+  }
+  marked.insert(end + 1, ")");
+  marked.insert(begin + Begin.find("()"), "(");
+  return marked;
+}
+
+}  // namespace
+
+std::string make_report(const StudyResults& results, const ReportLimits& limits) {
+  const ReportAssets assets = report_assets();
+  const std::string title = escape_html(results.title);
+  const std::string data = json_for_script(report_data(results, limits));
+  const std::string plotly = marked_as_called_at_once(assets.plotly);
+  const Part parts[] = {{"title", title},
+                        {"style", assets.style},
+                        {"data", data},
+                        {"script", assets.script},
+                        {"plotly-licence", assets.plotly_licence},
+                        {"plotly", plotly}};
+  return fill(assets.skeleton, parts);
+}
+
+std::size_t write_report(const StudyResults& results, const std::filesystem::path& path) {
+  const std::string page = make_report(results);
+  write_text(path, page);
+  return page.size();
+}
+
+}  // namespace rcap

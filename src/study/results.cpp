@@ -1,0 +1,199 @@
+#include "rcap/study/results.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "io/text_file.hpp"
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* SummaryName = "summary.json";
+constexpr const char* OptionsName = "options.toml";
+
+std::vector<EpochRecord> read_epochs(const fs::path& path) {
+  std::vector<EpochRecord> epochs;
+  for (const std::string& line : lines_of(read_text(path))) {
+    try {
+      epochs.push_back(Json::parse(line).get<EpochRecord>());
+    } catch (const Json::exception& error) {
+      throw BadFile(fmt::format("{}, line {}: {}", path.string(), epochs.size() + 1, error.what()));
+    }
+  }
+  return epochs;
+}
+
+std::vector<NamedOption> read_options(const fs::path& path) {
+  std::vector<NamedOption> options;
+  for (const std::string& line : lines_of(read_text(path))) {
+    const std::size_t equals = line.find(" = ");
+    if (equals == std::string::npos) {
+      throw BadFile(fmt::format("{}, line {}: \"{}\" is not NAME = VALUE", path.string(),
+                                options.size() + 1, line));
+    }
+    options.emplace_back(line.substr(0, equals), line.substr(equals + 3));
+  }
+  return options;
+}
+
+/// A summary tells what the last epoch found; where the two differ one of them was changed.
+void require_agreement(const fs::path& folder, const RunResult& run) {
+  const bool agree =
+      !run.epochs.empty() && run.epochs.back().evaluation &&
+      run.epochs.back().evaluation->group_accuracy.size() == run.summary.group_names.size() &&
+      Json(*run.epochs.back().evaluation) == Json(run.summary.evaluation);
+  if (agree) return;
+  throw BadFile(
+      fmt::format("{}: summary.json and the last line of epochs.jsonl disagree", folder.string()));
+}
+
+RunResult read_run(const fs::path& folder) {
+  RunResult run;
+  run.name = folder.filename().string();
+  run.summary = summary_from_text(folder / SummaryName, read_text(folder / SummaryName));
+  run.epochs = read_epochs(folder / "epochs.jsonl");
+  run.options = read_options(folder / OptionsName);
+  require_agreement(folder, run);
+  return run;
+}
+
+/// What to call the data of a run that no plan names.
+std::string dataset_title(const Summary& summary) {
+  if (summary.imbalance == 1) return summary.dataset;
+  return fmt::format("{}, long-tailed {}", summary.dataset, summary.imbalance);
+}
+
+std::string method_title(const Summary& summary) {
+  if (summary.class_share.empty() || summary.class_share == "paper") return summary.method;
+  return fmt::format("{} {}", summary.method, summary.class_share);
+}
+
+template <class Names>
+void add_name(Names& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+}
+
+std::size_t place_of(const std::vector<std::string>& names, const std::string& name) {
+  return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+}
+
+void sort_runs(StudyResults& results) {
+  const auto key = [&](const RunResult& run) {
+    return std::tuple(place_of(results.datasets, run.dataset), run.summary.pruning_rate,
+                      place_of(results.methods, run.method), run.summary.beta.value_or(0),
+                      run.summary.seed, run.name);
+  };
+  std::ranges::sort(results.runs, {}, key);
+}
+
+StudyResults results_of_plan(const StudyFolder& folder, const StudyPlan& plan) {
+  StudyResults results{plan.title, plan.reference, plan.datasets, plan.methods, {}, {}};
+  for (const PlannedRun& planned : plan.runs) {
+    if (planned.makes_scores) continue;
+    const RunCondition condition = condition_of(folder, planned);
+    if (condition.status != RunStatus::Done) {
+      results.missing.push_back({planned.name, condition.reason});
+      continue;
+    }
+    RunResult run = read_run(folder.run(planned.name));
+    run.dataset = planned.dataset;
+    run.method = planned.method;
+    results.runs.push_back(std::move(run));
+  }
+  return results;
+}
+
+std::vector<fs::path> run_folders(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  const fs::path below = fs::is_directory(folder / "runs") ? folder / "runs" : folder;
+  for (const auto& entry : fs::directory_iterator(below, error)) {
+    if (fs::exists(entry.path() / OptionsName)) found.push_back(entry.path());
+  }
+  if (error) {
+    throw BadFile(fmt::format("{}: cannot be read: {}", below.string(), error.message()));
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+StudyResults results_of_folders(const fs::path& folder) {
+  StudyResults results;
+  results.title = fs::absolute(folder).lexically_normal().filename().string();
+  for (const fs::path& path : run_folders(folder)) {
+    try {
+      if (!fs::exists(path / SummaryName)) {
+        // A scoring run has no summary either; it is no gap in a table.
+        if (fs::exists(path / "scores.safetensors")) continue;
+        results.missing.push_back({path.filename().string(), "not finished"});
+        continue;
+      }
+      RunResult run = read_run(path);
+      run.dataset = dataset_title(run.summary);
+      run.method = method_title(run.summary);
+      add_name(results.datasets, run.dataset);
+      add_name(results.methods, run.method);
+      results.runs.push_back(std::move(run));
+    } catch (const BadFile& error) {
+      results.missing.push_back({path.filename().string(), error.what()});
+    }
+  }
+  if (place_of(results.methods, "rcap") < results.methods.size()) results.reference = "rcap";
+  return results;
+}
+
+}  // namespace
+
+std::vector<double> StudyResults::rates_of(const std::string& dataset) const {
+  std::set<double> rates;
+  for (const RunResult& run : runs) {
+    if (run.dataset == dataset && run.summary.method != "full") {
+      rates.insert(run.summary.pruning_rate);
+    }
+  }
+  return {rates.begin(), rates.end()};
+}
+
+RunCondition condition_of(const StudyFolder& folder, const PlannedRun& run) {
+  const fs::path path = folder.run(run.name);
+  if (fs::exists(folder.failure(run.name))) {
+    return {RunStatus::Failed, read_text(folder.failure(run.name))};
+  }
+  if (run.makes_scores && fs::exists(path / "scores.safetensors")) return {RunStatus::Done, ""};
+  if (!fs::exists(path / OptionsName)) return {RunStatus::NotBegun, "not begun"};
+  if (!fs::exists(path / SummaryName)) return {RunStatus::Begun, "not finished"};
+  try {
+    (void)read_run(path);
+    return {RunStatus::Done, ""};
+  } catch (const BadFile& error) {
+    return {RunStatus::Damaged, error.what()};
+  }
+}
+
+StudyResults read_results(const fs::path& folder) {
+  if (!fs::is_directory(folder)) {
+    throw BadFile(fmt::format("{}: there is no such folder", folder.string()));
+  }
+  const StudyFolder study(folder);
+  StudyResults results = fs::exists(study.plan()) ? results_of_plan(study, read_plan(study.plan()))
+                                                  : results_of_folders(folder);
+  if (results.runs.empty() && results.missing.empty()) {
+    throw InvalidArgument(fmt::format(
+        "{}: there is no run in it; give the --out of rcap study, or a folder of run folders",
+        folder.string()));
+  }
+  sort_runs(results);
+  return results;
+}
+
+}  // namespace rcap

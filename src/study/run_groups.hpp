@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rcap/study/results.hpp"
+#include "study/svg_chart.hpp"
+
+namespace rcap {
+
+/// Runs that differ in their seed alone.
+struct RunGroup {
+  std::string method;
+  double pruning_rate = 0;
+  std::optional<double> beta;
+  std::vector<const RunResult*> runs;  ///< by seed, at least one
+};
+
+/// An accuracy that a figure shows.
+struct Accuracy {
+  const char* title;
+  double Evaluation::*value;
+};
+
+/// All groups of a data set, in the order of the runs.
+[[nodiscard]] std::vector<RunGroup> groups_of(const StudyResults& results,
+                                              const std::string& dataset);
+
+/// The groups of a data set with one beta for each method and rate, the nearest to 1.
+[[nodiscard]] std::vector<RunGroup> plain_groups_of(const StudyResults& results,
+                                                    const std::string& dataset);
+
+/// Those of the highest rate, and of "full"; in the order of methods.
+[[nodiscard]] std::vector<RunGroup> highest_rate_groups_of(const StudyResults& results,
+                                                           const std::string& dataset);
+
+/// How a method looks in all figures: the reference first, then the order of tables.
+[[nodiscard]] chart::Look look_of(const StudyResults& results, const std::string& method);
+
+/// The legend of the methods that are in these groups, in the order of tables.
+[[nodiscard]] std::vector<chart::LegendEntry> method_legend(
+    const StudyResults& results, const std::vector<std::string>& methods);
+
+/// A point at the mean, with its deviation, in percent.
+[[nodiscard]] chart::Point accuracy_point(double x, const std::vector<double>& accuracies);
+
+/// A panel of accuracies without series.
+[[nodiscard]] chart::Panel accuracy_panel(const Accuracy& accuracy, std::string x_title);
+
+/// Puts the series of the first look, the reference, on top of the others.
+void draw_reference_last(chart::Panel& panel);
+
+/// "90 % pruned" of 0.9.
+[[nodiscard]] std::string pruned_text(double pruning_rate);
+
+}  // namespace rcap

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "study/chart_axis.hpp"
+#include "study/chart_look.hpp"
+
+/// A small writer of charts as SVG, made for the figures of a study: readable at the width of a
+/// column (700 units wide, few and large labels), safe for colour-blind readers, light and dark
+/// by the reader's own setting inside one file, text that stays text, the same bytes for the
+/// same input. The chart libraries of C++ draw for one ground only, hence our own.
+namespace rcap::chart {
+
+struct Point {
+  double x = 0;
+  double y = 0;
+  /// Ends of the band or bar; NaN where there is none.
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
+  double radius = 5;      ///< of the marker
+  std::string note = {};  ///< shown when the pointer rests on the marker
+};
+
+enum class Join { None, Straight, Steps };
+enum class Spread { None, Band, Bars };
+
+struct Series {
+  Look look = 0;
+  std::vector<Point> points = {};
+  Join join = Join::Straight;
+  bool thin = false;
+  bool markers = true;  ///< a few on a line, each on its point; one a point without a line
+  Spread spread = Spread::None;
+};
+
+/// Points without a place, such as 0 on a logarithmic axis, are left out and interrupt the line.
+struct Panel {
+  std::string title;  ///< says what y is: there is no turned text
+  Axis x;
+  Axis y;
+  std::vector<Series> series;
+};
+
+struct LegendEntry {
+  std::string name = {};
+  Look look = 0;
+  bool line = true;
+  bool marker = true;
+};
+
+/// Panels in rows, with what belongs to them alone.
+struct Section {
+  std::string heading = {};
+  std::size_t columns = 2;
+  double plot_height = 210;
+  bool same_y = false;  ///< one range of y for all panels
+  std::vector<Panel> panels = {};
+  std::vector<LegendEntry> legend = {};
+};
+
+struct Chart {
+  std::string title;
+  std::string description;  ///< for those who cannot see it
+  std::vector<Section> sections;
+  std::vector<LegendEntry> legend;  ///< of all sections
+  std::string note;                 ///< a sentence or two below everything
+};
+
+/// The text of the SVG file.
+[[nodiscard]] std::string draw_chart(const Chart& chart);
+
+}  // namespace rcap::chart

@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "rcap/study/tables.hpp"
+
+namespace rcap {
+namespace {
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+}
+
+std::string markdown_text(std::string text) {
+  replace_all(text, "|", "\\|");
+  return text;
+}
+
+std::string percent(const Table::Row& row) {
+  return fmt::format("{:g} %", 100 * row.pruning_rate);
+}
+
+std::string markdown_cell(const std::optional<Table::Cell>& cell) {
+  if (!cell) return "-";
+  if (cell->rank == 1) return fmt::format("**{}**", cell->text);
+  // Markdown knows no underline; every viewer of it knows this tag.
+  if (cell->rank == 2) return fmt::format("<u>{}</u>", cell->text);
+  return cell->text;
+}
+
+std::string latex_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '\\':
+        result += "\\textbackslash{}";
+        break;
+      case '~':
+        result += "\\textasciitilde{}";
+        break;
+      case '^':
+        result += "\\textasciicircum{}";
+        break;
+      case '&':
+      case '%':
+      case '$':
+      case '#':
+      case '_':
+      case '{':
+      case '}':
+        result += '\\';
+        [[fallthrough]];
+      default:
+        result += c;
+    }
+  }
+  replace_all(result, "±", "$\\pm$");
+  return result;
+}
+
+std::string latex_cell(const std::optional<Table::Cell>& cell) {
+  if (!cell) return "--";
+  const std::string text = latex_text(cell->text);
+  if (cell->rank == 1) return fmt::format("\\textbf{{{}}}", text);
+  if (cell->rank == 2) return fmt::format("\\underline{{{}}}", text);
+  return text;
+}
+
+/// A field of CSV: in quotes where it has to be.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string escaped = text;
+  replace_all(escaped, "\"", "\"\"");
+  return fmt::format("\"{}\"", escaped);
+}
+
+template <class Range, class Text>
+std::string joined(const Range& range, std::string_view separator, Text&& text) {
+  std::string result;
+  for (const auto& entry : range) {
+    if (!result.empty()) result += separator;
+    result += text(entry);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string to_markdown(const Table& table) {
+  std::string text = fmt::format("## {}\n\n", table.title);
+  text += fmt::format("| data set | pruned | {} |\n| --- | ---: ",
+                      joined(table.columns, " | ", markdown_text));
+  for (std::size_t i = 0; i < table.columns.size(); ++i) text += "| ---: ";
+  text += "|\n";
+  for (const Table::Row& row : table.rows) {
+    text += fmt::format("| {} | {} | {} |\n", markdown_text(row.dataset), percent(row),
+                        joined(row.cells, " | ", markdown_cell));
+  }
+  return text + fmt::format("\n{}\n", table.caption);
+}
+
+std::string to_latex(const Table& table) {
+  std::string text = "% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\n";
+  text += fmt::format("\\caption{{{}. {}}}\n", latex_text(table.title), latex_text(table.caption));
+  text += fmt::format("\\begin{{tabular}}{{lr{}}}\n\\toprule\n",
+                      std::string(table.columns.size(), 'r'));
+  text += fmt::format("data set & pruned & {} \\\\\n\\midrule\n",
+                      joined(table.columns, " & ", latex_text));
+  for (const Table::Row& row : table.rows) {
+    text += fmt::format("{} & {} & {} \\\\\n", latex_text(row.dataset), latex_text(percent(row)),
+                        joined(row.cells, " & ", latex_cell));
+  }
+  return text + "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
+}
+
+std::string to_csv(const Table& table) {
+  std::string text = "data_set,pruning_rate,method,n,mean,deviation\n";
+  for (const Table::Row& row : table.rows) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      if (!row.cells[i]) continue;
+      const Spread& spread = row.cells[i]->spread;
+      text += fmt::format("{},{},{},{},{},{}\n", csv_field(row.dataset), row.pruning_rate,
+                          csv_field(table.columns[i]), spread.count, spread.mean, spread.deviation);
+    }
+  }
+  return text;
+}
+
+}  // namespace rcap

@@ -1,0 +1,232 @@
+#include "rcap/study/plan_file.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/expect_throw.hpp"
+#include "io/text_file.hpp"
+#include "rcap/core/error.hpp"
+#include "temporary_folder.hpp"
+
+namespace rcap {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+/// Takes every option as it is, and one more that all runs have.
+std::vector<NamedOption> take_all(std::span<const NamedOption> given) {
+  std::vector<NamedOption> options{{"model", "\"mlp\""}};
+  options.insert(options.end(), given.begin(), given.end());
+  return options;
+}
+
+StudyPlan plan_of(const std::string& text, const ResolveOptions& resolve = take_all) {
+  const TemporaryFolder folder;
+  write_text(folder / "plan.toml", text);
+  return read_plan_file(folder / "plan.toml", resolve);
+}
+
+template <class Error = InvalidArgument>
+std::string refusal_of(const std::string& text) {
+  return message_of<Error>([&] { (void)plan_of(text); });
+}
+
+std::vector<std::string> names_of(const StudyPlan& plan) {
+  std::vector<std::string> names;
+  for (const PlannedRun& run : plan.runs) names.push_back(run.name);
+  return names;
+}
+
+const std::string Small = R"(
+seeds = [0]
+pruning-rates = [0.5]
+methods = ["rs2"]
+datasets = [{dataset = "mnist"}]
+)";
+
+TEST(PlanFile, CrossesDatasetsMethodsRatesAndSeeds) {
+  const StudyPlan plan = plan_of(R"(
+title = "A title"
+seeds = [0, 27]
+pruning-rates = [0.5, 0.9]
+methods = ["full", "rs2"]
+[[datasets]]
+name = "Long tail"
+dataset = "mnist"
+imbalance = 100
+)");
+  EXPECT_EQ(plan.title, "A title");
+  EXPECT_THAT(plan.datasets, ElementsAre("Long tail"));
+  EXPECT_THAT(plan.methods, ElementsAre("full", "rs2"));
+  // Everything needs no rate.
+  EXPECT_THAT(names_of(plan),
+              ElementsAre("long-tail-full-seed-0", "long-tail-rs2-rate-0.5-seed-0",
+                          "long-tail-rs2-rate-0.9-seed-0", "long-tail-full-seed-27",
+                          "long-tail-rs2-rate-0.5-seed-27", "long-tail-rs2-rate-0.9-seed-27"));
+  EXPECT_THAT(plan.runs[1].options,
+              ElementsAre(Pair("model", "\"mlp\""), Pair("dataset", "mnist"),
+                          Pair("imbalance", "100"), Pair("method", "rs2"), Pair("seed", "0"),
+                          Pair("pruning-rate", "0.5")));
+}
+
+TEST(PlanFile, RunsRcapAtEveryBeta) {
+  const StudyPlan plan = plan_of(R"(
+seeds = [0]
+pruning-rates = [0.9]
+betas = [0.5, 2]
+methods = ["rcap", "rs2"]
+datasets = [{dataset = "mnist"}]
+)");
+  EXPECT_THAT(names_of(plan), ElementsAre("mnist-rcap-rate-0.9-beta-0.5-seed-0",
+                                          "mnist-rcap-rate-0.9-beta-2-seed-0",
+                                          "mnist-rs2-rate-0.9-seed-0"));
+  EXPECT_THAT(plan.runs[1].options, Contains(Pair("beta", "2")));
+  EXPECT_EQ(plan.reference, "rcap");
+}
+
+TEST(PlanFile, LetsTheNearestOptionWin) {
+  const StudyPlan plan = plan_of(R"(
+seeds = [0]
+pruning-rates = [0.9]
+methods = [{name = "short", method = "rs2", epochs = 3}]
+[options]
+epochs = 1
+lr = 0.1
+flip = true
+[[datasets]]
+dataset = "mnist"
+epochs = 2
+lr = 0.2
+)");
+  EXPECT_THAT(plan.runs[0].options, Contains(Pair("epochs", "3")));
+  EXPECT_THAT(plan.runs[0].options, Contains(Pair("lr", "0.2")));
+  EXPECT_THAT(plan.runs[0].options, Contains(Pair("flip", "on")));
+}
+
+TEST(PlanFile, SharesOneScoringRunPerDatasetAndSeed) {
+  const StudyPlan plan = plan_of(R"(
+seeds = [0, 1]
+pruning-rates = [0.5, 0.9]
+methods = ["ccs", "rs2", "tdds"]
+datasets = [{dataset = "mnist"}]
+)");
+  EXPECT_EQ(plan.runs.size(), 2u * (2 * 3 + 1));
+  const PlannedRun& scoring = plan.runs[0];
+  EXPECT_EQ(scoring.name, "mnist-scoring-seed-0");
+  EXPECT_TRUE(scoring.makes_scores);
+  EXPECT_THAT(scoring.options, Contains(Pair("make-scores", "ccs,tdds")));
+  EXPECT_THAT(scoring.options, Contains(Pair("seed", "0")));
+  for (const PlannedRun& run : plan.runs) {
+    const bool is_static = run.method == "ccs" || run.method == "tdds";
+    const std::string seed = run.name.substr(run.name.size() - 1);
+    EXPECT_EQ(run.scores_from, is_static ? "mnist-scoring-seed-" + seed : "") << run.name;
+  }
+}
+
+TEST(PlanFile, ScoresApartWhereTheTrainingDiffers) {
+  const StudyPlan plan = plan_of(R"(
+seeds = [0]
+pruning-rates = [0.5]
+methods = ["ccs", {name = "long ccs", method = "ccs", epochs = 9}]
+datasets = [{dataset = "mnist"}]
+)");
+  EXPECT_THAT(names_of(plan),
+              ElementsAre("mnist-scoring-seed-0", "mnist-ccs-rate-0.5-seed-0",
+                          "mnist-scoring-seed-0-2", "mnist-long-ccs-rate-0.5-seed-0"));
+  EXPECT_EQ(plan.runs[3].scores_from, "mnist-scoring-seed-0-2");
+}
+
+TEST(PlanFile, RefusesOneScoringRunThatWouldListenTwice) {
+  EXPECT_THAT(refusal_of(R"(
+seeds = [0]
+pruning-rates = [0.5]
+methods = [{name = "a", method = "tdds", score-window = 3}, {name = "b", method = "tdds", score-window = 5}]
+datasets = [{dataset = "mnist"}]
+)"),
+              HasSubstr("score-window is 5 here and 3 in another run"));
+}
+
+TEST(PlanFile, NamesTheNearestKey) {
+  EXPECT_THAT(refusal_of("seed = [0]\n"), HasSubstr("plan.toml:1: a plan has no \"seed\" (did you "
+                                                    "mean seeds?)"));
+}
+
+TEST(PlanFile, NamesTheRunWhoseOptionsAreRefused) {
+  const auto refuse = [](std::span<const NamedOption>) -> std::vector<NamedOption> {
+    throw InvalidArgument("there is no option --epoch");
+  };
+  EXPECT_THAT(message_of<InvalidArgument>([&] { (void)plan_of(Small, refuse); }),
+              HasSubstr("data set \"mnist\", method \"rs2\": there is no option --epoch"));
+}
+
+TEST(PlanFile, TellsTheLineThatIsNotToml) {
+  EXPECT_THAT(refusal_of<BadFile>("seeds = [0]\n\npruning-rates = [\n"), HasSubstr("plan.toml:3:"));
+}
+
+TEST(PlanFile, RefusesAnEmptyStudy) {
+  EXPECT_THAT(refusal_of(""), HasSubstr("there is no data set"));
+  EXPECT_THAT(refusal_of("datasets = [{dataset = \"mnist\"}]"), HasSubstr("there is no method"));
+  EXPECT_THAT(refusal_of("datasets = [{dataset = \"mnist\"}]\nmethods = [\"rs2\"]"),
+              HasSubstr("there is no seed"));
+  EXPECT_THAT(refusal_of("datasets = [{dataset = \"mnist\"}]\nmethods = [\"rs2\"]\nseeds = [0]"),
+              HasSubstr("method rs2 needs pruning rates"));
+}
+
+TEST(PlanFile, RefusesWhatCannotBeMeant) {
+  EXPECT_THAT(refusal_of("seeds = [0, 0]"), HasSubstr("0 stands there twice"));
+  EXPECT_THAT(refusal_of("seeds = [\"a\"]"), HasSubstr("this is no whole number"));
+  EXPECT_THAT(refusal_of("seeds = 3"), HasSubstr("seeds is to be a list"));
+  EXPECT_THAT(refusal_of("title = 3"), HasSubstr("title is to be a text"));
+  EXPECT_THAT(refusal_of("[options]\nseed = 3"), HasSubstr("seed is set by the study"));
+  EXPECT_THAT(refusal_of("methods = [\"rs2\", \"rs2\"]"), HasSubstr("\"rs2\" stands there twice"));
+  EXPECT_THAT(refusal_of("methods = [{class-share = \"mass\"}]"),
+              HasSubstr("an entry needs one of name, method"));
+  EXPECT_THAT(refusal_of(Small + "reference = \"rs3\"\n"),
+              HasSubstr("reference \"rs3\" is none of the methods rs2 (did you mean rs2?)"));
+}
+
+TEST(PlanFile, RefusesTwoRunsOfOneName) {
+  EXPECT_THAT(refusal_of(R"(
+seeds = [0]
+pruning-rates = [0.5]
+methods = [{name = "a b", method = "rs2"}, {name = "a-b", method = "rs2"}]
+datasets = [{dataset = "mnist"}]
+)"),
+              HasSubstr("two runs would be called mnist-a-b-rate-0.5-seed-0"));
+}
+
+TEST(DifferenceOfPlans, TellsNewGoneAndChangedRuns) {
+  const StudyPlan before = plan_of(Small);
+  EXPECT_THAT(difference_of(before, before), IsEmpty());
+  std::string text = Small + "[options]\nepochs = 9\n";
+  text.replace(text.find("[0]"), 3, "[0, 1]");
+  const StudyPlan after = plan_of(text);
+  EXPECT_THAT(difference_of(before, after),
+              ElementsAre("1 runs are new: mnist-rs2-rate-0.5-seed-1",
+                          "epochs was not set, is now 9 (in 1 runs)"));
+  EXPECT_THAT(difference_of(after, before),
+              ElementsAre("1 runs are gone: mnist-rs2-rate-0.5-seed-1",
+                          "epochs was 9, is now not set (in 1 runs)"));
+}
+
+TEST(StudyPlan, ComesBackFromItsFile) {
+  const TemporaryFolder folder;
+  const StudyPlan plan = plan_of(R"(
+seeds = [0]
+pruning-rates = [0.5]
+methods = ["ccs", "rcap"]
+datasets = [{dataset = "mnist"}]
+)");
+  write_plan(folder / "study.json", plan);
+  const StudyPlan back = read_plan(folder / "study.json");
+  EXPECT_THAT(difference_of(plan, back), IsEmpty());
+  EXPECT_EQ(back.reference, "rcap");
+  EXPECT_TRUE(back.runs[0].makes_scores);
+  EXPECT_EQ(back.runs[1].scores_from, back.runs[0].name);
+}
+
+}  // namespace
+}  // namespace rcap

@@ -1,0 +1,81 @@
+#include "study/study_samples.hpp"
+
+#include <fmt/format.h>
+
+#include "train/run_folder.hpp"
+
+namespace rcap {
+namespace {
+
+constexpr std::int64_t Samples = 1000;
+constexpr std::int64_t SmallClass = 10;
+
+std::int64_t kept(const SampleRun& run) {
+  const double kept_part = run.method == "full" ? 1 : 1 - run.pruning_rate;
+  return static_cast<std::int64_t>(kept_part * Samples + 0.5);
+}
+
+EpochRecord epoch_of(const SampleRun& run, std::int64_t epoch) {
+  EpochRecord record;
+  record.epoch = epoch;
+  record.lr = 0.1;
+  record.train_loss = 2.0 / static_cast<double>(epoch + 1);
+  record.selected = kept(run);
+  record.class_counts = {SmallClass, record.selected - SmallClass};
+  record.class_losses = {3.0 / static_cast<double>(epoch + 1),
+                         1.0 / static_cast<double>(epoch + 1)};
+  const double learnt = static_cast<double>(epoch + 1) / static_cast<double>(run.epochs);
+  Evaluation evaluation;
+  evaluation.group_accuracy = {run.worst * learnt, run.other * learnt};
+  evaluation.worst_group_accuracy = std::min(run.worst, run.other) * learnt;
+  evaluation.average_group_accuracy = (run.worst + run.other) / 2 * learnt;
+  evaluation.accuracy = evaluation.average_group_accuracy;
+  record.evaluation = evaluation;
+  record.seconds.train = run.train_seconds / static_cast<double>(run.epochs);
+  return record;
+}
+
+std::vector<NamedOption> options_of(const SampleRun& run) {
+  return {{"dataset", fmt::format("\"{}\"", run.dataset)},
+          {"imbalance", fmt::format("{}", run.imbalance)},
+          {"method", fmt::format("\"{}\"", run.method)},
+          {"pruning-rate", fmt::format("{}", run.pruning_rate)},
+          {"epochs", fmt::format("{}", run.epochs)},
+          {"seed", fmt::format("{}", run.seed)}};
+}
+
+}  // namespace
+
+void write_run(const std::filesystem::path& folder, const SampleRun& run) {
+  RunFolder files(folder);
+  files.begin(options_of(run));
+  Summary summary;
+  for (std::int64_t epoch = 0; epoch < run.epochs; ++epoch) {
+    const EpochRecord record = epoch_of(run, epoch);
+    files.add(record);
+    summary.evaluation = *record.evaluation;
+    summary.seconds += record.seconds;
+  }
+  summary.dataset = run.dataset;
+  summary.imbalance = run.imbalance;
+  summary.model = "small-cnn";
+  summary.group_by = "class";
+  summary.method = run.method;
+  if (run.method == "rcap") {
+    summary.class_share = run.class_share;
+    summary.beta = run.beta;
+  }
+  summary.pruning_rate = run.method == "full" ? 0 : run.pruning_rate;
+  summary.seed = run.seed;
+  summary.n_train = Samples;
+  summary.keep_count = kept(run);
+  summary.epochs = run.epochs;
+  summary.samples_seen = kept(run) * run.epochs;
+  summary.group_names = {"rare", "common"};
+  summary.group_sizes = {100, 200};
+  summary.train_class_sizes = {SmallClass, Samples - SmallClass};
+  summary.seconds.scoring = run.scoring_seconds;
+  files.write_summary(summary);
+}
+
+}  // namespace rcap

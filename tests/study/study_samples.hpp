@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "rcap/train/records.hpp"
+
+namespace rcap {
+
+/// What a made-up run is and how it came out; everything else follows from it.
+struct SampleRun {
+  std::string method = "rcap";
+  std::string class_share = "paper";  ///< of rcap
+  double pruning_rate = 0.9;
+  double beta = 1;
+  std::uint64_t seed = 0;
+  double worst = 0.5;  ///< accuracy of class 0; class 1 has `other`
+  double other = 0.9;
+  double train_seconds = 10;
+  double scoring_seconds = 0;
+  std::string dataset = "fashion-mnist";
+  double imbalance = 100;
+  std::int64_t epochs = 4;
+};
+
+/// Writes a run folder as `rcap train` leaves it.
+void write_run(const std::filesystem::path& folder, const SampleRun& run);
+
+}  // namespace rcap

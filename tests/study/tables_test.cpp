@@ -1,0 +1,164 @@
+#include "rcap/study/tables.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/expect_throw.hpp"
+#include "io/text_file.hpp"
+#include "rcap/core/error.hpp"
+#include "study/study_samples.hpp"
+#include "temporary_folder.hpp"
+
+namespace rcap {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+/// Two seeds of four methods at one rate, and everything.
+class Tables : public testing::Test {
+ protected:
+  Tables() {
+    add({.method = "full", .seed = 0, .worst = 0.60, .train_seconds = 100});
+    add({.method = "full", .seed = 27, .worst = 0.70, .train_seconds = 100});
+    add({.seed = 0, .worst = 0.50, .train_seconds = 10});
+    add({.seed = 27, .worst = 0.54, .train_seconds = 30});
+    add({.method = "rs2", .seed = 0, .worst = 0.40});
+    add({.method = "rs2", .seed = 27, .worst = 0.40});
+    add({.method = "ccs", .seed = 0, .worst = 0.10, .train_seconds = 5, .scoring_seconds = 95});
+    results_ = read_results(folder_.path());
+    results_.methods = {"full", "rcap", "rs2", "ccs"};
+  }
+
+  void add(const SampleRun& run) {
+    write_run(folder_ / (run.method + std::to_string(run.seed)), run);
+  }
+
+  TemporaryFolder folder_;
+  StudyResults results_;
+};
+
+TEST(SpreadOf, IsThePopulationDeviation) {
+  // 2, 4, 6: squares 4 + 0 + 4 over three.
+  const Spread spread = spread_of({2, 4, 6});
+  EXPECT_EQ(spread.count, 3);
+  EXPECT_DOUBLE_EQ(spread.mean, 4);
+  EXPECT_DOUBLE_EQ(spread.deviation, std::sqrt(8.0 / 3));
+  EXPECT_THROW((void)spread_of({}), InvalidArgument);
+}
+
+TEST_F(Tables, TellMeanAndDeviationOverSeeds) {
+  const Table table = accuracy_table(results_, Metric::Worst);
+  EXPECT_THAT(table.columns, ElementsAre("full", "rcap", "rs2", "ccs"));
+  ASSERT_THAT(table.rows, SizeIs(1));
+  const auto& cells = table.rows[0].cells;
+  EXPECT_EQ(cells[0]->text, "65.0 ± 5.0");
+  EXPECT_EQ(cells[1]->text, "52.0 ± 2.0");
+  EXPECT_EQ(cells[3]->text, "10.0 ± 0.0 (n = 1)");
+  // The other class has 90 % everywhere: (52 + 90) / 2.
+  EXPECT_EQ(accuracy_table(results_, Metric::Average).rows[0].cells[1]->text, "71.0 ± 1.0");
+}
+
+TEST_F(Tables, RankPrunedMethodsOnly) {
+  const Table table = accuracy_table(results_, Metric::Worst);
+  std::vector<int> ranks;
+  for (const auto& cell : table.rows[0].cells) ranks.push_back(cell->rank);
+  EXPECT_THAT(ranks, ElementsAre(0, 1, 2, 0));
+}
+
+TEST_F(Tables, GiveEqualMethodsTheSameRank) {
+  results_.runs.erase(results_.runs.begin() + 6);  // ccs
+  for (RunResult& run : results_.runs) {
+    if (run.method != "full") run.summary.evaluation.worst_group_accuracy = 0.3;
+  }
+  const Table table = accuracy_table(results_, Metric::Worst);
+  // Where all are equal none is the best.
+  EXPECT_EQ(table.rows[0].cells[1]->rank, 0);
+  results_.runs[0].method = "ccs";
+  results_.runs[0].summary.method = "ccs";
+  results_.runs[0].summary.pruning_rate = 0.9;
+  results_.runs[0].summary.evaluation.worst_group_accuracy = 0.1;
+  const Table again = accuracy_table(results_, Metric::Worst);
+  EXPECT_EQ(again.rows[0].cells[1]->rank, 1);
+  EXPECT_EQ(again.rows[0].cells[2]->rank, 1);
+  EXPECT_EQ(again.rows[0].cells[3]->rank, 2);
+}
+
+TEST_F(Tables, CompareRunsOfTheSameSeed) {
+  const Table table = difference_table(results_, Metric::Worst);
+  EXPECT_THAT(table.columns, ElementsAre("full", "rs2", "ccs"));
+  const auto& cells = table.rows[0].cells;
+  // 60 - 50 and 70 - 54.
+  EXPECT_EQ(cells[0]->text, "+13.0 ± 3.0");
+  EXPECT_EQ(cells[1]->text, "-12.0 ± 2.0");
+  // ccs has seed 0 only.
+  EXPECT_EQ(cells[2]->text, "-40.0 ± 0.0 (n = 1)");
+  results_.reference = "";
+  EXPECT_THAT(difference_table(results_, Metric::Worst).rows, IsEmpty());
+}
+
+TEST_F(Tables, TellCostWithScoring) {
+  const Table table = cost_table(results_);
+  const auto& cells = table.rows[0].cells;
+  EXPECT_EQ(cells[0]->text, "100 s");
+  EXPECT_EQ(cells[1]->text, "20.0 s (5.0x)");
+  EXPECT_EQ(cells[3]->text, "100 s (1.0x), scoring 95.0 s");
+}
+
+TEST_F(Tables, TellWhatTheGroupsAre) {
+  EXPECT_THAT(accuracy_table(results_, Metric::Worst).caption,
+              HasSubstr("the groups are its 2 classes; samples to evaluate with: 100, 200; to train "
+                        "on: 10, 990"));
+}
+
+TEST_F(Tables, HaveAColumnForEachBeta) {
+  add({.beta = 2, .seed = 5});
+  add({.beta = 0.5, .seed = 6});
+  const Table table = accuracy_table(read_results(folder_.path()), Metric::Worst);
+  EXPECT_THAT(table.columns, ElementsAre("ccs", "full", "rcap, beta 0.5", "rcap, beta 1",
+                                         "rcap, beta 2", "rs2"));
+}
+
+TEST_F(Tables, AreWrittenInThreeNotations) {
+  const Table table = accuracy_table(results_, Metric::Worst);
+  const std::string markdown = to_markdown(table);
+  EXPECT_THAT(markdown, HasSubstr("| data set | pruned | full | rcap | rs2 | ccs |\n"));
+  EXPECT_THAT(markdown,
+              HasSubstr("| fashion-mnist, long-tailed 100 | 90 % | 65.0 ± 5.0 | **52.0 ± 2.0** | "
+                        "<u>40.0 ± 0.0</u> | 10.0 ± 0.0 (n = 1) |\n"));
+  const std::string latex = to_latex(table);
+  EXPECT_THAT(latex, HasSubstr("fashion-mnist, long-tailed 100 & 90 \\% & 65.0 $\\pm$ 5.0 & "
+                               "\\textbf{52.0 $\\pm$ 2.0} & \\underline{40.0 $\\pm$ 0.0} & "));
+  const std::string csv = to_csv(table);
+  EXPECT_THAT(csv, HasSubstr("data_set,pruning_rate,method,n,mean,deviation\n"));
+  EXPECT_THAT(csv, HasSubstr("\"fashion-mnist, long-tailed 100\",0.9,rs2,2,40,0\n"));
+}
+
+TEST_F(Tables, EscapeNames) {
+  results_.methods[1] = "50% & |a_b|";
+  for (RunResult& run : results_.runs) {
+    if (run.method == "rcap") run.method = results_.methods[1];
+  }
+  const Table table = accuracy_table(results_, Metric::Worst);
+  EXPECT_THAT(to_markdown(table), HasSubstr("| 50% & \\|a_b\\| |"));
+  EXPECT_THAT(to_latex(table), HasSubstr("& 50\\% \\& |a\\_b| &"));
+}
+
+TEST_F(Tables, AreFilesTogetherAndEach) {
+  results_.missing.push_back({"lost", "its disk was full"});
+  write_tables(results_, folder_.path());
+  for (const char* name : {"worst_group", "average_group", "worst_group_difference",
+                           "average_group_difference", "cost"}) {
+    for (const char* ending : {".md", ".tex", ".csv"}) {
+      EXPECT_TRUE(std::filesystem::exists(folder_ / ("table_" + std::string(name) + ending)));
+    }
+  }
+  const std::string all = read_text(folder_ / "tables.md");
+  EXPECT_THAT(all, HasSubstr("## Cost of a run"));
+  EXPECT_THAT(all, HasSubstr("- lost: its disk was full\n"));
+}
+
+}  // namespace
+}  // namespace rcap
