@@ -29,22 +29,20 @@ build: setup  ## build the program build/rcap
 	$(CMAKE) --build --preset release
 
 demo: build  ## build, train on Fashion-MNIST and compare the methods
-	$(PYTHON3) scripts/demo.py
+	build/rcap study plans/demo.toml --out demo-out
 
 test: check-format build  ## check the format, then run every test, optimised, under sanitizers and fuzzed
 	$(CTEST) --preset release
-	$(CMAKE) --preset asan
+	$(CMAKE) --preset asan -DRCAP_FUZZ_SECONDS=$(RCAP_FUZZ_SECONDS)
 	$(CMAKE) --build --preset asan
 	$(CTEST) --preset asan
-	$(CMAKE) --preset fuzz -DRCAP_FUZZ_SECONDS=$(RCAP_FUZZ_SECONDS)
-	$(CMAKE) --build --preset fuzz
-	$(CTEST) --preset fuzz
 
 bench: build  ## build and run the benchmarks
 	$(PYTHON3) bench/run.py
 	$(PYTHON3) bench/train.py
 	$(PYTHON3) bench/data.py
 	$(PYTHON3) bench/photo.py
+	$(PYTHON3) bench/report.py
 
 format: setup  ## format every tracked C++ file
 	$(LIST_SOURCES) | xargs -0 -r clang-format -i

@@ -1,10 +1,17 @@
 # What every target of rcap shares: warnings, sanitizers, and the one way to add a test.
 
 add_library(rcap_warnings INTERFACE)
+# Clang has more behind the same names than GCC: what GCC says is the measure for both.
 target_compile_options(rcap_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion;-Wno-bitwise-instead-of-logical>
   $<$<BOOL:${RCAP_WERROR}>:-Werror>)
 
 if(RCAP_SANITIZE)
+  if(RCAP_FUZZ)
+    # What libFuzzer steers by; a program without it runs as before.
+    add_compile_options(-fsanitize=fuzzer-no-link)
+    add_link_options(-fsanitize=fuzzer-no-link)
+  endif()
   add_compile_options(-fsanitize=${RCAP_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${RCAP_SANITIZE})

@@ -1,13 +1,13 @@
 #include "cli/cmd_figure.hpp"
 
 #include <filesystem>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/command_line.hpp"
+#include "io/make_folder.hpp"
 #include "io/text_file.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/study/loss_gradient_figure.hpp"
@@ -33,15 +33,6 @@ norm over the epochs of each example: 1 where they always rise and fall together
 of them never changes.
 
 Example: rcap figure loss-vs-gradient --out figures)";
-
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw BadFile(fmt::format("{}: the folder cannot be made: {}; choose another --out",
-                              folder.string(), error.message()));
-  }
-}
 
 void print_json(const std::vector<ExampleTrace>& traces) {
   nlohmann::ordered_json object;

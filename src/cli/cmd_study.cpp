@@ -19,6 +19,7 @@
 #include "cli/train_arguments.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/study/figures.hpp"
+#include "rcap/study/overview.hpp"
 #include "rcap/study/plan_file.hpp"
 #include "rcap/study/report.hpp"
 #include "rcap/study/run_study.hpp"
@@ -93,8 +94,8 @@ bool parse(std::span<const std::string> words, StudyArguments& arguments) {
   }
   line.require("--out", arguments.out);
   if (arguments.jobs < 1 || arguments.jobs > MostThreads) {
-    throw InvalidArgument(fmt::format("--jobs {} is out of range; it lies in 1 .. {}",
-                                      arguments.jobs, MostThreads));
+    throw InvalidArgument(
+        fmt::format("--jobs {} is out of range; it lies in 1 .. {}", arguments.jobs, MostThreads));
   }
   if (arguments.threads && (*arguments.threads < 1 || *arguments.threads > MostThreads)) {
     throw InvalidArgument(fmt::format("--threads {} is out of range; it lies in 1 .. {}",
@@ -188,6 +189,7 @@ void print_outcome(const StudyArguments& arguments, const StudyOutcome& outcome)
     }
     return fmt::print("{}\n", json.dump());
   }
+  fmt::print("{}\n", overview_of(read_results(arguments.out)));
   fmt::print("{} runs done in {}; the study itself took {:.2f} s, {:.2f} % of its runs\n",
              outcome.done, as_time(outcome.seconds), outcome.own_seconds, own_part);
   fmt::print("tables   {}\nfigures  {}\nreport   {}\n", (arguments.out / "tables.md").string(),
@@ -227,10 +229,9 @@ void run_study_command(std::span<const std::string> words) {
   if (!parse(words, arguments)) return;
   const StudyFolder folder(arguments.out);
   const int threads = threads_of_a_run(arguments, folder);
-  const StudyPlan plan =
-      read_plan_file(arguments.plan, [&](std::span<const NamedOption> given) {
-        return resolve_run(given, threads, arguments.data_root);
-      });
+  const StudyPlan plan = read_plan_file(arguments.plan, [&](std::span<const NamedOption> given) {
+    return resolve_run(given, threads, arguments.data_root);
+  });
   if (arguments.dry_run) return print_dry_run(plan, folder);
   StudySettings settings;
   settings.train_program = find_train_program();

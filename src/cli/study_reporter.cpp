@@ -28,8 +28,8 @@ void StudyReporter::on_note(const std::string& note) {
 
 void StudyReporter::on_progress(const StudyProgress& progress) {
   if (!bar_.is_due()) return;
-  bar_.show(progress.part, fmt::format("{}  {}", describe(progress),
-                                       fmt::join(progress.running, " ")));
+  bar_.show(progress.part,
+            fmt::format("{}  {}", describe(progress), fmt::join(progress.running, " ")));
 }
 
 void StudyReporter::on_run_end(const PlannedRun& run, double seconds, const std::string& error,

@@ -47,7 +47,8 @@ std::size_t list_places(const std::uint64_t* words, std::size_t word_count, std:
 
 }  // namespace
 
-SetBits::SetBits(std::span<const std::uint64_t> words) noexcept
-    : count_(list_places(words.data(), words.size(), places_.data())) {}
+SetBits::SetBits(std::span<const std::uint64_t> words) noexcept {
+  count_ = list_places(words.data(), words.size(), places_.data());
+}
 
 }  // namespace rcap

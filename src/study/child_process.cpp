@@ -3,11 +3,11 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "rcap/core/error.hpp"
 
@@ -71,8 +71,7 @@ pid_t ChildWatch::start(const std::filesystem::path& program, const std::vector<
   const int error = errno;
   ::close(log_file);
   if (child < 0) {
-    throw BadFile(
-        fmt::format("{}: cannot be started: {}", program.string(), std::strerror(error)));
+    throw BadFile(fmt::format("{}: cannot be started: {}", program.string(), std::strerror(error)));
   }
   return child;
 }

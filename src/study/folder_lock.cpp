@@ -32,9 +32,9 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
     std::this_thread::sleep_for(Pause);
   }
   ::close(file_);
-  throw InvalidArgument(fmt::format(
-      "{}: another study runs in this folder; wait for it, or choose another --out",
-      folder.string()));
+  throw InvalidArgument(
+      fmt::format("{}: another study runs in this folder; wait for it, or choose another --out",
+                  folder.string()));
 }
 
 FolderLock::~FolderLock() { ::close(file_); }

@@ -32,9 +32,8 @@ void tell_names(std::vector<std::string>& lines, const char* what,
                 const std::vector<std::string>& names) {
   constexpr std::size_t Shown = 3;
   if (names.empty()) return;
-  const std::vector<std::string> first(names.begin(),
-                                       names.begin() + static_cast<std::ptrdiff_t>(
-                                                           std::min(Shown, names.size())));
+  const std::vector<std::string> first(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(Shown, names.size())));
   lines.push_back(fmt::format("{} runs {}: {}{}", names.size(), what, fmt::join(first, ", "),
                               names.size() > Shown ? ", ..." : ""));
 }

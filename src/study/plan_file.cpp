@@ -38,7 +38,7 @@ const std::vector<std::string> Keys{"title",     "seeds",   "pruning-rates", "be
                                     "reference", "options", "datasets",      "methods"};
 
 /// What the study itself says to `rcap train`.
-const std::set<std::string> ReservedOptions{"out",    "resume", "seed", "pruning-rate", "quiet",
+const std::set<std::string> ReservedOptions{"out",    "resume", "seed",    "pruning-rate", "quiet",
                                             "config", "json",   "dry-run", "make-scores"};
 
 /// Reads the parts of a plan, and says where in the file something is wrong.
@@ -51,8 +51,8 @@ class PlanReader {
     try {
       table_ = toml::parse(text, path_.string());
     } catch (const toml::parse_error& error) {
-      throw BadFile(fmt::format("{}:{}: {}", path_.string(), error.source().begin.line,
-                                error.description()));
+      throw BadFile(
+          fmt::format("{}:{}: {}", path_.string(), error.source().begin.line, error.description()));
     }
     check_keys();
     Grid grid;
@@ -70,8 +70,7 @@ class PlanReader {
   }
 
   [[noreturn]] void refuse(const toml::node& node, const std::string& what) const {
-    throw InvalidArgument(
-        fmt::format("{}:{}: {}", path_.string(), node.source().begin.line, what));
+    throw InvalidArgument(fmt::format("{}:{}: {}", path_.string(), node.source().begin.line, what));
   }
 
  private:
@@ -161,8 +160,8 @@ class PlanReader {
         entry.name = name_of(*node.as_table(), naming);
       }
       if (entry.name.empty()) {
-        refuse(node, fmt::format("{}: an entry needs one of name, {}", key,
-                                 fmt::join(naming, ", ")));
+        refuse(node,
+               fmt::format("{}: an entry needs one of name, {}", key, fmt::join(naming, ", ")));
       }
       const bool known = std::ranges::any_of(
           entries, [&](const Entry& other) { return other.name == entry.name; });
@@ -268,8 +267,8 @@ class RunMaker {
   void add_run(const Entry& dataset, const Entry& method, const OptionSet& options,
                const std::string& suffix) {
     PlannedRun run;
-    run.name = fmt::format("{}-{}{}-seed-{}", as_file_name(dataset.name),
-                           as_file_name(method.name), suffix, *options.find("seed"));
+    run.name = fmt::format("{}-{}{}-seed-{}", as_file_name(dataset.name), as_file_name(method.name),
+                           suffix, *options.find("seed"));
     run.dataset = dataset.name;
     run.method = method.name;
     try {

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <set>
-#include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "io/make_folder.hpp"
 #include "io/text_file.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/study/plan_file.hpp"
@@ -30,13 +28,11 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void make_folder(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) {
-    throw BadFile(fmt::format("{}: the folder cannot be made: {}; choose another --out",
-                              path.string(), error.message()));
-  }
+/// What a finished run took, its shared scoring run left out.
+double seconds_of_run(const StudyFolder& folder, const PlannedRun& run) {
+  const fs::path path = folder.run(run.name) / "summary.json";
+  const Seconds seconds = summary_from_text(path, read_text(path)).seconds;
+  return seconds.total() - (run.scores_from.empty() ? 0 : seconds.scoring);
 }
 
 /// Puts a run aside, so that it can be made again and nothing is lost.
@@ -139,10 +135,8 @@ class Study {
   }
 
   void learn_cost(const PlannedRun& run) {
-    if (run.makes_scores) return;  // it leaves no time of its own
-    const Seconds seconds =
-        summary_from_text(run.name, read_text(folder_.run(run.name) / "summary.json")).seconds;
-    costs_.add(run, seconds.total() - (run.scores_from.empty() ? 0 : seconds.scoring));
+    // A scoring run leaves no time of its own.
+    if (!run.makes_scores) costs_.add(run, seconds_of_run(folder_, run));
   }
 
   void check_for_stop() {
@@ -163,9 +157,8 @@ class Study {
         give_up(run, fmt::format("its scoring run {} failed", run.scores_from));
         continue;
       }
-      const pid_t process =
-          children_.start(settings_.train_program, words_of(run), fs::absolute(folder_.path()),
-                          folder_.log(run.name));
+      const pid_t process = children_.start(settings_.train_program, words_of(run),
+                                            fs::absolute(folder_.path()), folder_.log(run.name));
       running_[process] = {&run, Clock::now()};
     }
   }
@@ -175,9 +168,8 @@ class Study {
     if (name.empty()) return false;
     const auto has_name = [&](const PlannedRun* run) { return run->name == name; };
     return std::ranges::any_of(pending_, has_name) ||
-           std::ranges::any_of(running_, [&](const auto& entry) {
-             return has_name(entry.second.run);
-           });
+           std::ranges::any_of(running_,
+                               [&](const auto& entry) { return has_name(entry.second.run); });
   }
 
   /// Paths are relative to the study's folder, in which the runs are started: it can be moved.
@@ -279,9 +271,7 @@ std::vector<RunEstimate> estimate_runs(const StudyPlan& plan, const StudyFolder&
   CostModel costs;
   for (const PlannedRun& run : plan.runs) {
     if (run.makes_scores || condition_of(folder, run).status != RunStatus::Done) continue;
-    const Seconds seconds =
-        summary_from_text(run.name, read_text(folder.run(run.name) / "summary.json")).seconds;
-    costs.add(run, seconds.total() - (run.scores_from.empty() ? 0 : seconds.scoring));
+    costs.add(run, seconds_of_run(folder, run));
   }
   std::vector<RunEstimate> estimates;
   for (const PlannedRun& run : plan.runs) {

@@ -59,8 +59,8 @@ void join(Family& family, const PlannedRun& run) {
 
 /// "lt100-scoring-seed-0", with a number behind it where there is another one.
 std::string name_of_family(const std::vector<Family>& families, const PlannedRun& run) {
-  const std::string plain = fmt::format("{}-scoring-seed-{}", as_file_name(run.dataset),
-                                        value_of(run.options, "seed"));
+  const std::string plain =
+      fmt::format("{}-scoring-seed-{}", as_file_name(run.dataset), value_of(run.options, "seed"));
   std::string name = plain;
   for (int i = 2; std::ranges::find(families, name, &Family::name) != families.end(); ++i) {
     name = fmt::format("{}-{}", plain, i);

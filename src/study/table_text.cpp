@@ -19,9 +19,7 @@ std::string markdown_text(std::string text) {
   return text;
 }
 
-std::string percent(const Table::Row& row) {
-  return fmt::format("{:g} %", 100 * row.pruning_rate);
-}
+std::string percent(const Table::Row& row) { return fmt::format("{:g} %", 100 * row.pruning_rate); }
 
 std::string markdown_cell(const std::optional<Table::Cell>& cell) {
   if (!cell) return "-";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -47,6 +48,18 @@ std::vector<Column> columns_of(const StudyResults& results) {
   return columns;
 }
 
+/// The column of the reference; of several betas the one nearest to 1.
+std::vector<Column>::iterator find_reference(std::vector<Column>& columns,
+                                             const std::string& reference) {
+  const auto distance = [&](const Column& column) {
+    return column.method != reference ? std::numeric_limits<double>::infinity()
+                                      : std::abs(std::log(column.beta.value_or(1)));
+  };
+  const auto nearest = std::ranges::min_element(columns, {}, distance);
+  const bool found = nearest != columns.end() && nearest->method == reference;
+  return found ? nearest : columns.end();
+}
+
 using Runs = std::vector<const RunResult*>;
 
 bool is_full(const RunResult& run) { return run.summary.method == "full"; }
@@ -67,7 +80,7 @@ Runs runs_of(const StudyResults& results, const std::string& dataset, double rat
 double percent_of(const RunResult& run, Metric metric) {
   const Evaluation& evaluation = run.summary.evaluation;
   return 100 * (metric == Metric::Worst ? evaluation.worst_group_accuracy
-                                             : evaluation.average_group_accuracy);
+                                        : evaluation.average_group_accuracy);
 }
 
 std::string name_of(Metric metric) {
@@ -75,8 +88,8 @@ std::string name_of(Metric metric) {
 }
 
 std::string with_deviation(const Spread& spread, int decimals, int usual_count) {
-  std::string text = fmt::format("{:.{}f} ± {:.{}f}", spread.mean, decimals, spread.deviation,
-                                 decimals);
+  std::string text =
+      fmt::format("{:.{}f} ± {:.{}f}", spread.mean, decimals, spread.deviation, decimals);
   if (spread.count != usual_count) text += fmt::format(" (n = {})", spread.count);
   return text;
 }
@@ -133,9 +146,8 @@ Spread cost_of(const Runs& runs) {
 std::vector<double> paired_differences(const Runs& ours, const Runs& theirs, Metric metric) {
   std::vector<double> differences;
   for (const RunResult* run : ours) {
-    const auto pair = std::ranges::find_if(theirs, [&](const RunResult* other) {
-      return other->summary.seed == run->summary.seed;
-    });
+    const auto pair = std::ranges::find_if(
+        theirs, [&](const RunResult* other) { return other->summary.seed == run->summary.seed; });
     if (pair != theirs.end()) {
       differences.push_back(percent_of(*run, metric) - percent_of(**pair, metric));
     }
@@ -159,18 +171,18 @@ Spread spread_of(const std::vector<double>& values) {
 
 Table accuracy_table(const StudyResults& results, Metric metric) {
   const int seeds = seeds_of(results);
-  Table table = make_table(
-      results, columns_of(results),
-      [&](const std::string& dataset, double rate, const Column& column) {
-        std::optional<Table::Cell> cell;
-        const Runs runs = runs_of(results, dataset, rate, column);
-        if (runs.empty()) return cell;
-        std::vector<double> values;
-        for (const RunResult* run : runs) values.push_back(percent_of(*run, metric));
-        const Spread spread = spread_of(values);
-        cell = {spread, with_deviation(spread, 1, seeds), 0, is_full(*runs.front())};
-        return cell;
-      });
+  Table table =
+      make_table(results, columns_of(results),
+                 [&](const std::string& dataset, double rate, const Column& column) {
+                   std::optional<Table::Cell> cell;
+                   const Runs runs = runs_of(results, dataset, rate, column);
+                   if (runs.empty()) return cell;
+                   std::vector<double> values;
+                   for (const RunResult* run : runs) values.push_back(percent_of(*run, metric));
+                   const Spread spread = spread_of(values);
+                   cell = {spread, with_deviation(spread, 1, seeds), 0, is_full(*runs.front())};
+                   return cell;
+                 });
   for (Table::Row& row : table.rows) rank_row(row);
   table.title = fmt::format("Accuracy of the {}, %",
                             metric == Metric::Worst ? "worst group" : "average group");
@@ -183,10 +195,7 @@ Table accuracy_table(const StudyResults& results, Metric metric) {
 
 Table difference_table(const StudyResults& results, Metric metric) {
   std::vector<Column> columns = columns_of(results);
-  const auto is_reference = [&](const Column& column) {
-    return column.method == results.reference;
-  };
-  const auto reference = std::ranges::find_if(columns, is_reference);
+  const auto reference = find_reference(columns, results.reference);
   if (reference == columns.end()) return {};
   const Column compared_with = *reference;
   columns.erase(reference);
@@ -204,10 +213,11 @@ Table difference_table(const StudyResults& results, Metric metric) {
         cell = {spread, text, 0, false};
         return cell;
       });
-  table.title = fmt::format("Difference to {} in {} accuracy, points", compared_with.title,
-                            name_of(metric));
+  table.title =
+      fmt::format("Difference to {} in {} accuracy, points", compared_with.title, name_of(metric));
   table.caption = fmt::format(
-      "Mean ± population deviation of the differences between runs of the same seed, over {}; above "
+      "Mean ± population deviation of the differences between runs of the same seed, over {}; "
+      "above "
       "0: better than {}.",
       seeds_text(results), compared_with.title);
   return table;
@@ -222,24 +232,26 @@ Table cost_table(const StudyResults& results) {
     }
     return runs;
   };
-  Table table = make_table(
-      results, columns, [&](const std::string& dataset, double rate, const Column& column) {
-        std::optional<Table::Cell> cell;
-        const Runs runs = runs_of(results, dataset, rate, column);
-        if (runs.empty()) return cell;
-        const Spread cost = cost_of(runs);
-        std::string text = seconds_text(cost.mean);
-        const Runs full = find_full(dataset);
-        if (!full.empty() && !is_full(*runs.front())) {
-          text += fmt::format(" ({:.1f}x)", cost_of(full).mean / cost.mean);
-        }
-        double scoring = 0;
-        for (const RunResult* run : runs) scoring += run->summary.seconds.scoring;
-        scoring /= static_cast<double>(runs.size());
-        if (scoring > 0) text += fmt::format(", scoring {}", seconds_text(scoring));
-        cell = {cost, text, 0, is_full(*runs.front())};
-        return cell;
-      });
+  Table table = make_table(results, columns,
+                           [&](const std::string& dataset, double rate, const Column& column) {
+                             std::optional<Table::Cell> cell;
+                             const Runs runs = runs_of(results, dataset, rate, column);
+                             if (runs.empty()) return cell;
+                             const Spread cost = cost_of(runs);
+                             std::string text = seconds_text(cost.mean);
+                             const Runs full = find_full(dataset);
+                             if (!full.empty() && !is_full(*runs.front())) {
+                               text += fmt::format(" ({:.1f}x)", cost_of(full).mean / cost.mean);
+                             }
+                             double scoring = 0;
+                             for (const RunResult* run : runs)
+                               scoring += run->summary.seconds.scoring;
+                             scoring /= static_cast<double>(runs.size());
+                             if (scoring > 0)
+                               text += fmt::format(", scoring {}", seconds_text(scoring));
+                             cell = {cost, text, 0, is_full(*runs.front())};
+                             return cell;
+                           });
   table.title = "Cost of a run";
   table.caption = fmt::format(
       "Seconds in all, mean over {}: setting up, the pass before training, selecting, training, "
@@ -267,7 +279,8 @@ void write_tables(const StudyResults& results, const std::filesystem::path& fold
     all += "\n" + to_markdown(table);
   }
   if (!results.missing.empty()) all += "\n## Runs without a result\n\n";
-  for (const MissingRun& run : results.missing) all += fmt::format("- {}: {}\n", run.name, run.reason);
+  for (const MissingRun& run : results.missing)
+    all += fmt::format("- {}: {}\n", run.name, run.reason);
   write_text(folder / "tables.md", all);
 }
 

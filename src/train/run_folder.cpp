@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 
+#include "io/make_folder.hpp"
 #include "io/text_file.hpp"
 #include "rcap/core/error.hpp"
 
@@ -57,12 +58,7 @@ std::string to_toml(std::span<const NamedOption> options) {
 }
 
 RunFolder::RunFolder(const fs::path& path) : path_(path) {
-  std::error_code error;
-  fs::create_directories(path_, error);
-  if (error) {
-    throw BadFile(fmt::format("{}: the folder cannot be made: {}; choose another --out",
-                              path_.string(), error.message()));
-  }
+  make_folder(path_);
   lock_ = open_or_fail(path_ / "lock", O_RDWR | O_CREAT);
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_);

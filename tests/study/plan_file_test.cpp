@@ -66,10 +66,9 @@ imbalance = 100
               ElementsAre("long-tail-full-seed-0", "long-tail-rs2-rate-0.5-seed-0",
                           "long-tail-rs2-rate-0.9-seed-0", "long-tail-full-seed-27",
                           "long-tail-rs2-rate-0.5-seed-27", "long-tail-rs2-rate-0.9-seed-27"));
-  EXPECT_THAT(plan.runs[1].options,
-              ElementsAre(Pair("model", "\"mlp\""), Pair("dataset", "mnist"),
-                          Pair("imbalance", "100"), Pair("method", "rs2"), Pair("seed", "0"),
-                          Pair("pruning-rate", "0.5")));
+  EXPECT_THAT(plan.runs[1].options, ElementsAre(Pair("model", "\"mlp\""), Pair("dataset", "mnist"),
+                                                Pair("imbalance", "100"), Pair("method", "rs2"),
+                                                Pair("seed", "0"), Pair("pruning-rate", "0.5")));
 }
 
 TEST(PlanFile, RunsRcapAtEveryBeta) {
@@ -80,9 +79,9 @@ betas = [0.5, 2]
 methods = ["rcap", "rs2"]
 datasets = [{dataset = "mnist"}]
 )");
-  EXPECT_THAT(names_of(plan), ElementsAre("mnist-rcap-rate-0.9-beta-0.5-seed-0",
-                                          "mnist-rcap-rate-0.9-beta-2-seed-0",
-                                          "mnist-rs2-rate-0.9-seed-0"));
+  EXPECT_THAT(names_of(plan),
+              ElementsAre("mnist-rcap-rate-0.9-beta-0.5-seed-0",
+                          "mnist-rcap-rate-0.9-beta-2-seed-0", "mnist-rs2-rate-0.9-seed-0"));
   EXPECT_THAT(plan.runs[1].options, Contains(Pair("beta", "2")));
   EXPECT_EQ(plan.reference, "rcap");
 }

@@ -11,8 +11,7 @@ namespace rcap {
 
 /// Turns the options that a plan gives for one run into all options of that run, or throws
 /// InvalidArgument with the same words as `rcap train`.
-using ResolveOptions =
-    std::function<std::vector<NamedOption>(std::span<const NamedOption> given)>;
+using ResolveOptions = std::function<std::vector<NamedOption>(std::span<const NamedOption> given)>;
 
 /// Reads a plan: data sets x methods x pruning rates x betas x seeds.
 ///

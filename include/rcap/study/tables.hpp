@@ -23,7 +23,7 @@ struct Spread {
 struct Table {
   struct Cell {
     Spread spread;
-    std::string text;          ///< "55.1 ± 1.2", in the notation of Markdown
+    std::string text;      ///< "55.1 ± 1.2", in the notation of Markdown
     int rank = 0;          ///< 1 best, 2 second best in its row; 0: neither
     bool is_full = false;  ///< trained on everything: not ranked
   };

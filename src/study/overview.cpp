@@ -1,0 +1,109 @@
+#include "rcap/study/overview.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "rcap/study/tables.hpp"
+#include "study/run_groups.hpp"
+#include "study/table_caption.hpp"
+
+namespace rcap {
+namespace {
+
+constexpr std::size_t Columns = 6;
+using Line = std::array<std::string, Columns>;
+
+bool is_full(const RunGroup& group) { return group.runs.front()->summary.method == "full"; }
+
+template <class Value>
+Spread spread_over_seeds(const RunGroup& group, Value&& value) {
+  std::vector<double> values;
+  for (const RunResult* run : group.runs) values.push_back(value(run->summary));
+  return spread_of(values);
+}
+
+std::string percent_text(const RunGroup& group, double Evaluation::*accuracy) {
+  const Spread spread = spread_over_seeds(
+      group, [&](const Summary& summary) { return 100 * (summary.evaluation.*accuracy); });
+  if (spread.count == 1) return fmt::format("{:.1f}", spread.mean);
+  return fmt::format("{:.1f} ± {:.1f}", spread.mean, spread.deviation);
+}
+
+double seconds_of(const RunGroup& group) {
+  return spread_over_seeds(group, [](const Summary& summary) { return summary.seconds.total(); })
+      .mean;
+}
+
+Line line_of(const RunGroup& group, const RunGroup* full) {
+  const double seconds = seconds_of(group);
+  return {group.method,
+          fmt::format("{}", group.runs.front()->summary.keep_count),
+          percent_text(group, &Evaluation::worst_group_accuracy),
+          percent_text(group, &Evaluation::average_group_accuracy),
+          fmt::format("{:.1f}", seconds),
+          full == nullptr ? "" : fmt::format("{:.1f}", seconds_of(*full) / seconds)};
+}
+
+/// Characters a terminal shows: bytes that continue a letter of UTF-8 take no place.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string padded(const std::string& text, std::size_t width, bool right) {
+  const std::string space(width - width_of(text), ' ');
+  return right ? space + text : text + space;
+}
+
+std::string aligned(const std::vector<Line>& lines) {
+  std::array<std::size_t, Columns> widths{};
+  for (const Line& line : lines) {
+    for (std::size_t i = 0; i < Columns; ++i) widths[i] = std::max(widths[i], width_of(line[i]));
+  }
+  std::string text;
+  for (std::size_t row = 0; row < lines.size(); ++row) {
+    for (std::size_t i = 0; i < Columns; ++i) {
+      text += fmt::format("| {} ", padded(lines[row][i], widths[i], i > 0));
+    }
+    text += "|\n";
+    if (row > 0) continue;
+    for (std::size_t i = 0; i < Columns; ++i) {
+      text += fmt::format("| {} ", std::string(widths[i] - 1, '-') + (i > 0 ? ":" : "-"));
+    }
+    text += "|\n";
+  }
+  return text;
+}
+
+std::string block_of(const std::string& dataset, double rate, std::vector<RunGroup> groups) {
+  std::erase_if(groups, [&](const RunGroup& group) {
+    return !is_full(group) && group.pruning_rate != rate;
+  });
+  const auto full = std::ranges::find_if(groups, is_full);
+  std::vector<Line> lines{{"method", "samples an epoch", "worst group, %", "average group, %",
+                           "seconds", "times cheaper"}};
+  for (const RunGroup& group : groups) {
+    lines.push_back(line_of(group, full == groups.end() ? nullptr : &*full));
+  }
+  return fmt::format("{}, {}\n\n{}\n", dataset, pruned_text(rate), aligned(lines));
+}
+
+}  // namespace
+
+std::string overview_of(const StudyResults& results) {
+  std::string text;
+  for (const std::string& dataset : results.datasets) {
+    std::vector<RunGroup> groups = plain_groups_of(results, dataset);
+    std::ranges::stable_sort(groups, {}, [&](const RunGroup& group) {
+      return std::ranges::find(results.methods, group.method) - results.methods.begin();
+    });
+    for (const double rate : results.rates_of(dataset)) text += block_of(dataset, rate, groups);
+  }
+  return text + fmt::format("{}. Seconds hold everything a run does, its scoring run included.\n",
+                            seeds_text(results));
+}
+
+}  // namespace rcap
