@@ -12,6 +12,8 @@ if(RCAP_SANITIZE)
     add_compile_options(-fsanitize=fuzzer-no-link)
     add_link_options(-fsanitize=fuzzer-no-link)
   endif()
+  # GCC and clang tell their sanitizers by different macros.
+  add_compile_definitions(RCAP_SANITIZED)
   add_compile_options(-fsanitize=${RCAP_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${RCAP_SANITIZE})

@@ -14,7 +14,7 @@
 namespace rcap {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(RCAP_SANITIZED)
 constexpr int Cases = 1'000;  // each ten times as slow
 #else
 constexpr int Cases = 10'000;
