@@ -79,9 +79,8 @@ std::string aligned(const std::vector<Line>& lines) {
 }
 
 std::string block_of(const std::string& dataset, double rate, std::vector<RunGroup> groups) {
-  std::erase_if(groups, [&](const RunGroup& group) {
-    return !is_full(group) && group.pruning_rate != rate;
-  });
+  std::erase_if(
+      groups, [&](const RunGroup& group) { return !is_full(group) && group.pruning_rate != rate; });
   const auto full = std::ranges::find_if(groups, is_full);
   std::vector<Line> lines{{"method", "samples an epoch", "worst group, %", "average group, %",
                            "seconds", "times cheaper"}};

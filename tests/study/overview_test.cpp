@@ -20,10 +20,14 @@ TEST(Overview, HasALineForEachMethod) {
   results.methods = {"full", "rcap"};
   EXPECT_EQ(overview_of(results),
             "fashion-mnist, long-tailed 100, 90 % pruned\n\n"
-            "| method | samples an epoch | worst group, % | average group, % | seconds | times cheaper |\n"
-            "| ------ | ---------------: | -------------: | ---------------: | ------: | ------------: |\n"
-            "| full   |             1000 |           60.0 |             75.0 |   100.0 |           1.0 |\n"
-            "| rcap   |              100 |     55.0 ± 5.0 |       72.5 ± 2.5 |    10.0 |          10.0 |\n"
+            "| method | samples an epoch | worst group, % | average group, % | seconds | times "
+            "cheaper |\n"
+            "| ------ | ---------------: | -------------: | ---------------: | ------: | "
+            "------------: |\n"
+            "| full   |             1000 |           60.0 |             75.0 |   100.0 |           "
+            "1.0 |\n"
+            "| rcap   |              100 |     55.0 ± 5.0 |       72.5 ± 2.5 |    10.0 |          "
+            "10.0 |\n"
             "\n"
             "2 seeds (0, 27). Seconds hold everything a run does, its scoring run included.\n");
 }
@@ -31,9 +35,10 @@ TEST(Overview, HasALineForEachMethod) {
 TEST(Overview, ComparesCostOnlyWithAFullRun) {
   const TemporaryFolder folder;
   write_run(folder / "a", {.method = "rs2"});
-  EXPECT_THAT(overview_of(read_results(folder.path())),
-              HasSubstr("| rs2    |              100 |           50.0 |             70.0 |    10.0 |"
-                        "               |\n"));
+  EXPECT_THAT(
+      overview_of(read_results(folder.path())),
+      HasSubstr("| rs2    |              100 |           50.0 |             70.0 |    10.0 |"
+                "               |\n"));
 }
 
 }  // namespace
