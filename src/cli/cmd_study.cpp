@@ -174,7 +174,8 @@ void print_dry_run(const StudyPlan& plan, const StudyFolder& folder) {
   fmt::print("\n");
 }
 
-void print_outcome(const StudyArguments& arguments, const StudyOutcome& outcome) {
+void print_outcome(const StudyArguments& arguments, const StudyOutcome& outcome,
+                   const StudyResults& results) {
   const double own_part =
       outcome.run_seconds == 0 ? 0 : 100 * outcome.own_seconds / outcome.run_seconds;
   if (arguments.json) {
@@ -189,24 +190,21 @@ void print_outcome(const StudyArguments& arguments, const StudyOutcome& outcome)
     }
     return fmt::print("{}\n", json.dump());
   }
-  fmt::print("{}\n", overview_of(read_results(arguments.out)));
+  fmt::print("{}\n", overview_of(results));
   fmt::print("{} runs done in {}; the study itself took {:.2f} s, {:.2f} % of its runs\n",
              outcome.done, as_time(outcome.seconds), outcome.own_seconds, own_part);
   fmt::print("tables   {}\nfigures  {}\nreport   {}\n", (arguments.out / "tables.md").string(),
              (arguments.out / "figure_*.svg").string(), (arguments.out / "report.html").string());
 }
 
-/// Tables, figures and report of what is done so far.
-/// @return seconds that took
-double write_results(const fs::path& out) {
-  const auto start = std::chrono::steady_clock::now();
-  const StudyResults results = read_results(out);
-  if (!results.runs.empty()) {
-    write_tables(results, out);
-    write_figures(results, out);
-    write_report(results, out / "report.html");
-  }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+/// Tables, figures and report of what is done so far, from which they are made.
+StudyResults write_results(const fs::path& out) {
+  StudyResults results = read_results(out);
+  if (results.runs.empty()) return results;
+  write_tables(results, out);
+  write_figures(results, out);
+  write_report(results, out / "report.html");
+  return results;
 }
 
 [[noreturn]] void tell_missing(const StudyArguments& arguments, const StudyOutcome& outcome) {
@@ -243,11 +241,14 @@ void run_study_command(std::span<const std::string> words) {
   watch_for_stop();
   StudyOutcome outcome = run_study(plan, folder, settings, reporter);
   reporter.finish();
-  outcome.own_seconds += write_results(arguments.out);
+  const auto start = std::chrono::steady_clock::now();
+  const StudyResults results = write_results(arguments.out);
+  outcome.own_seconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (outcome.stopped) {
     throw Stopped("stopped, nothing is lost; go on with the same command");
   }
-  print_outcome(arguments, outcome);
+  print_outcome(arguments, outcome, results);
   if (!outcome.missing.empty()) tell_missing(arguments, outcome);
 }
 

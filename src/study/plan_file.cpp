@@ -252,8 +252,7 @@ class RunMaker {
     for (const double rate : grid_.rates) {
       options.set("pruning-rate", fmt::format("{}", rate));
       const std::string suffix = fmt::format("-rate-{}", rate);
-      const bool own_beta = options.find("beta") && grid_.betas.empty();
-      if (kind != "rcap" || own_beta || grid_.betas.empty()) {
+      if (kind != "rcap" || grid_.betas.empty()) {
         add_run(dataset, method, options, suffix);
         continue;
       }

@@ -1,8 +1,6 @@
 #include "rcap/study/results.hpp"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <set>
 #include <tuple>
 
@@ -96,16 +94,33 @@ void sort_runs(StudyResults& results) {
   std::ranges::sort(results.runs, {}, key);
 }
 
+/// Where a run stands, and what it found if it is done.
+RunCondition look_at(const StudyFolder& folder, const PlannedRun& run, RunResult& result) {
+  const fs::path path = folder.run(run.name);
+  if (fs::exists(folder.failure(run.name))) {
+    return {RunStatus::Failed, read_text(folder.failure(run.name))};
+  }
+  if (run.makes_scores && fs::exists(path / "scores.safetensors")) return {RunStatus::Done, ""};
+  if (!fs::exists(path / OptionsName)) return {RunStatus::NotBegun, "not begun"};
+  if (!fs::exists(path / SummaryName)) return {RunStatus::Begun, "not finished"};
+  try {
+    result = read_run(path);
+    return {RunStatus::Done, ""};
+  } catch (const BadFile& error) {
+    return {RunStatus::Damaged, error.what()};
+  }
+}
+
 StudyResults results_of_plan(const StudyFolder& folder, const StudyPlan& plan) {
   StudyResults results{plan.title, plan.reference, plan.datasets, plan.methods, {}, {}};
   for (const PlannedRun& planned : plan.runs) {
     if (planned.makes_scores) continue;
-    const RunCondition condition = condition_of(folder, planned);
+    RunResult run;
+    const RunCondition condition = look_at(folder, planned, run);
     if (condition.status != RunStatus::Done) {
       results.missing.push_back({planned.name, condition.reason});
       continue;
     }
-    RunResult run = read_run(folder.run(planned.name));
     run.dataset = planned.dataset;
     run.method = planned.method;
     results.runs.push_back(std::move(run));
@@ -165,19 +180,8 @@ std::vector<double> StudyResults::rates_of(const std::string& dataset) const {
 }
 
 RunCondition condition_of(const StudyFolder& folder, const PlannedRun& run) {
-  const fs::path path = folder.run(run.name);
-  if (fs::exists(folder.failure(run.name))) {
-    return {RunStatus::Failed, read_text(folder.failure(run.name))};
-  }
-  if (run.makes_scores && fs::exists(path / "scores.safetensors")) return {RunStatus::Done, ""};
-  if (!fs::exists(path / OptionsName)) return {RunStatus::NotBegun, "not begun"};
-  if (!fs::exists(path / SummaryName)) return {RunStatus::Begun, "not finished"};
-  try {
-    (void)read_run(path);
-    return {RunStatus::Done, ""};
-  } catch (const BadFile& error) {
-    return {RunStatus::Damaged, error.what()};
-  }
+  RunResult ignored;
+  return look_at(folder, run, ignored);
 }
 
 StudyResults read_results(const fs::path& folder) {
