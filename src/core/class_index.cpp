@@ -1,12 +1,10 @@
 #include "rcap/core/class_index.hpp"
 
-#define XXH_INLINE_ALL
 #include <algorithm>
 #include <limits>
 
-#include <xxhash.h>
-
 #include "core/formatted.hpp"
+#include "core/hash64.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -46,10 +44,7 @@ ClassId find_class_count(std::span<const Label> labels, std::optional<ClassId> g
 /// Hashes labels as 32-bit numbers, so that the stored width does not matter.
 class LabelHasher {
  public:
-  explicit LabelHasher(ClassId class_count) {
-    XXH3_64bits_reset(&state_);
-    XXH3_64bits_update(&state_, &class_count, sizeof class_count);
-  }
+  explicit LabelHasher(ClassId class_count) { hash_.add(&class_count, sizeof class_count); }
   template <class Label>
   void add(std::span<const Label> labels) {
     constexpr std::size_t BlockLabels = 1024;
@@ -58,14 +53,14 @@ class LabelHasher {
       const std::size_t size = std::min(BlockLabels, labels.size());
       std::ranges::transform(labels.first(size), block,
                              [](Label label) { return static_cast<std::uint32_t>(label); });
-      XXH3_64bits_update(&state_, block, size * sizeof *block);
+      hash_.add(block, size * sizeof *block);
       labels = labels.subspan(size);
     }
   }
-  [[nodiscard]] std::uint64_t digest() const { return XXH3_64bits_digest(&state_); }
+  [[nodiscard]] std::uint64_t digest() const { return hash_.value(); }
 
  private:
-  XXH3_state_t state_;
+  Hash64 hash_;
 };
 
 template <class Stored, class Label>

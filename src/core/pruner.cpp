@@ -155,13 +155,16 @@ void Pruner::weigh(std::span<const SampleId>, std::vector<float>& weights) const
   weights.clear();
 }
 
+std::vector<std::string> Pruner::options() const {
+  std::vector<std::string> options = {formatted("pruning_rate={}", options_.pruning_rate),
+                                      formatted("seed={}", options_.seed)};
+  std::ranges::move(describe_options(), std::back_inserter(options));
+  return options;
+}
+
 StateIdentity Pruner::identity() const {
-  StateIdentity identity{
-      method_, classes_->sample_count(), classes_->class_count(), classes_->fingerprint(), {}};
-  identity.options = {formatted("pruning_rate={}", options_.pruning_rate),
-                      formatted("seed={}", options_.seed)};
-  std::ranges::move(describe_options(), std::back_inserter(identity.options));
-  return identity;
+  return {method_, classes_->sample_count(), classes_->class_count(), classes_->fingerprint(),
+          options()};
 }
 
 void Pruner::list_all_state(StateFields& fields) {
@@ -177,18 +180,32 @@ void Pruner::save(const std::filesystem::path& path) const {
   write_state_file(path, identity(), [&self](StateFields& fields) { self.list_all_state(fields); });
 }
 
+std::vector<std::byte> Pruner::state() const {
+  auto& self = const_cast<Pruner&>(*this);
+  return encode_state(identity(), [&self](StateFields& fields) { self.list_all_state(fields); });
+}
+
+void Pruner::read_all_state(StateFields& fields, const std::string& where) {
+  list_all_state(fields);
+  SampleSet stray = pending_;
+  if (epoch_ >= 0) stray.subtract(selected_);
+  if (epoch_ < -1 || (epoch_ >= 0 && stray.count() > 0)) {
+    throw BadFile(
+        formatted("{}: epoch or pending samples contradict the selection; the state was "
+                  "not written by rcap",
+                  where));
+  }
+}
+
 void Pruner::load(const std::filesystem::path& path) {
-  read_state_file(path, identity(), [&](StateFields& fields) {
-    list_all_state(fields);
-    SampleSet stray = pending_;
-    if (epoch_ >= 0) stray.subtract(selected_);
-    if (epoch_ < -1 || (epoch_ >= 0 && stray.count() > 0)) {
-      throw BadFile(
-          formatted("load_state \"{}\": epoch or pending samples contradict the "
-                    "selection; the file was not written by rcap",
-                    path.string()));
-    }
-  });
+  const std::string where = formatted("load_state \"{}\"", path.string());
+  read_state_file(path, identity(), [&](StateFields& fields) { read_all_state(fields, where); });
+  selection_ = {};
+}
+
+void Pruner::set_state(std::span<const std::byte> bytes) {
+  decode_state(bytes, identity(),
+               [&](StateFields& fields) { read_all_state(fields, "load_state"); });
   selection_ = {};
 }
 

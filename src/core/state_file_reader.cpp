@@ -22,24 +22,84 @@ using namespace state_format;
 
 constexpr std::size_t BufferBytes = std::size_t{1} << 20;
 
-[[noreturn]] void refuse(const fs::path& path, std::string_view what) {
-  throw BadFile(formatted("load_state \"{}\": {}", path.string(), what));
-}
+/// Where the bytes of a state come from.
+class StateSource {
+ public:
+  virtual ~StateSource() = default;
+  /// What messages begin with.
+  [[nodiscard]] virtual const std::string& name() const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
+  /// @param bytes  not past the end
+  virtual void read_at(std::uint64_t offset, void* data, std::size_t bytes) const = 0;
 
-/// A state file whose head, length and checksum are right, read from the identity on.
+  [[noreturn]] void refuse(std::string_view what) const {
+    throw BadFile(formatted("{}: {}", name(), what));
+  }
+};
+
+class FileSource final : public StateSource {
+ public:
+  explicit FileSource(const fs::path& path)
+      : name_(formatted("load_state \"{}\"", path.string())),
+        file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (file_.get() < 0) refuse(formatted("cannot open the file: {}", describe_error(errno)));
+    struct stat status {};
+    if (::fstat(file_.get(), &status) != 0) {
+      refuse(formatted("cannot look at the file: {}", describe_error(errno)));
+    }
+    if (!S_ISREG(status.st_mode)) {
+      refuse(formatted("{}; give a state file", describe_kind(status.st_mode)));
+    }
+    size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
+
+  void read_at(std::uint64_t offset, void* data, std::size_t bytes) const override {
+    auto* first = static_cast<std::byte*>(data);
+    while (bytes > 0) {
+      const ssize_t got = ::pread(file_.get(), first, bytes, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) refuse(formatted("cannot read the file: {}", describe_error(errno)));
+      if (got == 0) refuse("became shorter while it was read; load it again");
+      first += got;
+      offset += static_cast<std::uint64_t>(got);
+      bytes -= static_cast<std::size_t>(got);
+    }
+  }
+
+ private:
+  std::string name_;
+  FileHandle file_;
+  std::uint64_t size_ = 0;
+};
+
+class MemorySource final : public StateSource {
+ public:
+  explicit MemorySource(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] std::uint64_t size() const noexcept override { return bytes_.size(); }
+  void read_at(std::uint64_t offset, void* data, std::size_t bytes) const override {
+    if (bytes > 0) std::memcpy(data, bytes_.data() + offset, bytes);
+  }
+
+ private:
+  std::string name_ = "load_state";
+  std::span<const std::byte> bytes_;
+};
+
+/// A state whose head, length and checksum are right, read from the identity on.
 class StateReader {
  public:
-  explicit StateReader(const fs::path& path)
-      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (file_.get() < 0)
-      refuse(path_, formatted("cannot open the file: {}", describe_error(errno)));
-    check_kind();
+  explicit StateReader(const StateSource& source) : source_(source), file_bytes_(source.size()) {
     check_head();
     check_checksum();
     offset_ = HeadBytes;
   }
 
-  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
+  [[nodiscard]] const StateSource& source() const noexcept { return source_; }
   /// Bytes up to the checksum.
   [[nodiscard]] std::uint64_t left() const noexcept {
     return file_bytes_ - ChecksumBytes - offset_;
@@ -47,10 +107,10 @@ class StateReader {
 
   void get(void* data, std::uint64_t bytes, std::string_view what) {
     if (bytes > left()) {
-      refuse(path_, formatted("{} needs {} bytes where {} are left; the file is damaged", what,
-                              bytes, left()));
+      source_.refuse(formatted("{} needs {} bytes where {} are left; the file is damaged", what,
+                               bytes, left()));
     }
-    read_at(offset_, data, static_cast<std::size_t>(bytes));
+    source_.read_at(offset_, data, static_cast<std::size_t>(bytes));
     offset_ += bytes;
   }
 
@@ -64,9 +124,10 @@ class StateReader {
   [[nodiscard]] std::string get_string(std::string_view what) {
     const auto bytes = get_value<std::uint32_t>(what);
     if (bytes > MaxStringBytes || bytes > left()) {
-      refuse(path_, formatted("{} is said to have {} bytes where {} are left and at most {} may "
-                              "be; the file is damaged",
-                              what, bytes, left(), MaxStringBytes));
+      source_.refuse(
+          formatted("{} is said to have {} bytes where {} are left and at most {} may "
+                    "be; the file is damaged",
+                    what, bytes, left(), MaxStringBytes));
     }
     std::string text(bytes, '\0');
     get(text.data(), bytes, what);
@@ -80,93 +141,70 @@ class StateReader {
     identity.class_count = get_value<std::int64_t>("the class count");
     identity.label_fingerprint = get_value<std::uint64_t>("the label fingerprint");
     if (identity.sample_count < 0 || identity.class_count < 0) {
-      refuse(path_, formatted("written for {} samples in {} classes; both must be >= 0",
-                              identity.sample_count, identity.class_count));
+      source_.refuse(formatted("written for {} samples in {} classes; both must be >= 0",
+                               identity.sample_count, identity.class_count));
     }
     const auto count = get_value<std::uint32_t>("the option count");
     if (count > left() / sizeof(std::uint32_t)) {
-      refuse(path_, formatted("is said to hold {} options in {} bytes; the file is damaged", count,
-                              left()));
+      source_.refuse(
+          formatted("is said to hold {} options in {} bytes; the file is damaged", count, left()));
     }
     for (std::uint32_t i = 0; i < count; ++i) identity.options.push_back(get_string("an option"));
     return identity;
   }
 
  private:
-  void check_kind() {
-    struct stat status {};
-    if (::fstat(file_.get(), &status) != 0) {
-      refuse(path_, formatted("cannot look at the file: {}", describe_error(errno)));
-    }
-    if (!S_ISREG(status.st_mode)) {
-      refuse(path_, formatted("{}; give a state file", describe_kind(status.st_mode)));
-    }
-    file_bytes_ = static_cast<std::uint64_t>(status.st_size);
-  }
-
   void check_head() {
     Head head;
-    read_at(0, &head, static_cast<std::size_t>(std::min(file_bytes_, HeadBytes)));
+    source_.read_at(0, &head, static_cast<std::size_t>(std::min(file_bytes_, HeadBytes)));
     if (std::memcmp(&head, Magic.data(), std::min<std::size_t>(file_bytes_, Magic.size())) != 0) {
-      refuse(path_, "is not a state file of rcap; such a file begins with RCAPSTAT");
+      source_.refuse("is not a state file of rcap; such a file begins with RCAPSTAT");
     }
     if (file_bytes_ < MinFileBytes) {
-      refuse(path_, formatted("truncated: {} bytes, no state file has fewer than {}; use an "
-                              "earlier state",
-                              file_bytes_, MinFileBytes));
+      source_.refuse(
+          formatted("truncated: {} bytes, no state file has fewer than {}; use an "
+                    "earlier state",
+                    file_bytes_, MinFileBytes));
     }
     if (head.version != Version) {
       throw StateMismatch(
-          formatted("load_state \"{}\": written in format version {}, this rcap reads version {}; "
+          formatted("{}: written in format version {}, this rcap reads version {}; "
                     "resume with the rcap that wrote it, or start a new run",
-                    path_.string(), head.version, Version));
+                    source_.name(), head.version, Version));
     }
     if (head.file_bytes != file_bytes_) {
-      refuse(path_, formatted("{}: {} bytes, its head says {}; use an earlier state",
-                              file_bytes_ < head.file_bytes ? "truncated" : "longer than it says",
-                              file_bytes_, head.file_bytes));
+      source_.refuse(formatted("{}: {} bytes, its head says {}; use an earlier state",
+                               file_bytes_ < head.file_bytes ? "truncated" : "longer than it says",
+                               file_bytes_, head.file_bytes));
     }
     if (head.reserved != 0) {
-      refuse(path_, formatted("reserved word is {}; it must be 0", head.reserved));
+      source_.refuse(formatted("reserved word is {}; it must be 0", head.reserved));
     }
   }
 
   void check_checksum() {
-    Hash hash;
+    Hash64 hash;
     const std::uint64_t end = file_bytes_ - ChecksumBytes;
     std::vector<std::byte> buffer(
         static_cast<std::size_t>(std::min<std::uint64_t>(BufferBytes, end)));
     for (std::uint64_t at = 0; at < end;) {
       const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), end - at));
-      read_at(at, buffer.data(), bytes);
+      source_.read_at(at, buffer.data(), bytes);
       hash.add(buffer.data(), bytes);
       at += bytes;
     }
     std::uint64_t stored = 0;
-    read_at(end, &stored, sizeof stored);
+    source_.read_at(end, &stored, sizeof stored);
     if (stored != hash.value()) {
-      refuse(path_, formatted("altered: checksum {:016x}, its end says {:016x}; use an earlier "
-                              "state",
-                              hash.value(), stored));
+      source_.refuse(
+          formatted("altered: checksum {:016x}, its end says {:016x}; use an earlier "
+                    "state",
+                    hash.value(), stored));
     }
   }
 
-  void read_at(std::uint64_t offset, void* data, std::size_t bytes) const {
-    auto* first = static_cast<std::byte*>(data);
-    while (bytes > 0) {
-      const ssize_t got = ::pread(file_.get(), first, bytes, static_cast<off_t>(offset));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) refuse(path_, formatted("cannot read the file: {}", describe_error(errno)));
-      if (got == 0) refuse(path_, "became shorter while it was read; load it again");
-      first += got;
-      offset += static_cast<std::uint64_t>(got);
-      bytes -= static_cast<std::size_t>(got);
-    }
-  }
-
-  fs::path path_;
-  FileHandle file_;
-  std::uint64_t file_bytes_ = 0;
+  const StateSource& source_;
+  std::uint64_t file_bytes_;
   std::uint64_t offset_ = 0;
 };
 
@@ -187,8 +225,8 @@ class FieldReader final : public StateFields {
     old_losses_.emplace_back(&values, values);
     input_.get(values.data(), values.size() * sizeof(float), quoted(name));
     if (const auto i = first_bad_loss(values); i < values.size()) {
-      refuse(input_.path(),
-             formatted("{}[{}] is {}; it must be finite and >= 0", name, i, values[i]));
+      input_.source().refuse(
+          formatted("{}[{}] is {}; it must be finite and >= 0", name, i, values[i]));
     }
   }
 
@@ -197,15 +235,15 @@ class FieldReader final : public StateFields {
     old_sets_.emplace_back(&values, values);
     input_.get(values.words().data(), values.words().size_bytes(), quoted(name));
     if (has_bits_past_end(values)) {
-      refuse(input_.path(),
-             formatted("{} holds a sample past the last one, {}", name, values.sample_count() - 1));
+      input_.source().refuse(
+          formatted("{} holds a sample past the last one, {}", name, values.sample_count() - 1));
     }
   }
 
   void finish() const {
     if (input_.left() > 0) {
-      refuse(input_.path(), formatted("{} bytes after the last of {} fields; the file is damaged",
-                                      input_.left(), field_count_));
+      input_.source().refuse(formatted("{} bytes after the last of {} fields; the file is damaged",
+                                       input_.left(), field_count_));
     }
   }
 
@@ -228,18 +266,18 @@ class FieldReader final : public StateFields {
   void expect(std::string_view name, FieldType type, std::uint64_t count) {
     ++field_count_;
     if (input_.left() == 0) {
-      refuse(input_.path(),
-             formatted("ends before field {}, \"{}\"; the file is damaged", field_count_, name));
+      input_.source().refuse(
+          formatted("ends before field {}, \"{}\"; the file is damaged", field_count_, name));
     }
     const std::string read_name = input_.get_string("a field name");
     const auto read_type = input_.get_value<std::uint32_t>("a field type");
     const auto read_count = input_.get_value<std::uint64_t>("a field length");
     if (read_name != name || read_type != static_cast<std::uint32_t>(type) || read_count != count) {
-      refuse(input_.path(),
-             formatted("field {} is {:?} of type {} and length {}; it must be {:?} of type {} and "
-                       "length {}",
-                       field_count_, read_name, read_type, read_count, name,
-                       static_cast<std::uint32_t>(type), count));
+      input_.source().refuse(
+          formatted("field {} is {:?} of type {} and length {}; it must be {:?} of type {} and "
+                    "length {}",
+                    field_count_, read_name, read_type, read_count, name,
+                    static_cast<std::uint32_t>(type), count));
     }
   }
 
@@ -276,12 +314,12 @@ std::string describe_difference(const std::vector<std::string>& file,
   return formatted("written with {}, this run has {}", only_in(file, ours), only_in(ours, file));
 }
 
-void require_same(const fs::path& path, const StateIdentity& file, const StateIdentity& ours) {
-  const auto differ = [&path](const std::string& what, std::string_view advice) {
+void require_same(const StateSource& source, const StateIdentity& file, const StateIdentity& ours) {
+  const auto differ = [&source](const std::string& what, std::string_view advice) {
     throw StateMismatch(
-        formatted("load_state \"{}\": {}; resume with the {} the run began with, "
+        formatted("{}: {}; resume with the {} the run began with, "
                   "or start a new run",
-                  path.string(), what, advice));
+                  source.name(), what, advice));
   };
   if (file.method != ours.method) {
     differ(formatted("written by method {:?}, this run has {:?}", file.method, ours.method),
@@ -304,12 +342,10 @@ void require_same(const fs::path& path, const StateIdentity& file, const StateId
   }
 }
 
-}  // namespace
-
-void read_state_file(const fs::path& path, const StateIdentity& identity,
-                     const std::function<void(StateFields&)>& list_fields) {
-  StateReader input(path);
-  require_same(path, input.get_identity(), identity);
+void read_state(const StateSource& source, const StateIdentity& identity,
+                const std::function<void(StateFields&)>& list_fields) {
+  StateReader input(source);
+  require_same(source, input.get_identity(), identity);
   FieldReader fields(input);
   try {
     list_fields(fields);
@@ -320,6 +356,20 @@ void read_state_file(const fs::path& path, const StateIdentity& identity,
   }
 }
 
-StateIdentity read_state_identity(const fs::path& path) { return StateReader(path).get_identity(); }
+}  // namespace
+
+void read_state_file(const fs::path& path, const StateIdentity& identity,
+                     const std::function<void(StateFields&)>& list_fields) {
+  read_state(FileSource(path), identity, list_fields);
+}
+
+void decode_state(std::span<const std::byte> bytes, const StateIdentity& identity,
+                  const std::function<void(StateFields&)>& list_fields) {
+  read_state(MemorySource(bytes), identity, list_fields);
+}
+
+StateIdentity read_state_identity(const fs::path& path) {
+  return StateReader(FileSource(path)).get_identity();
+}
 
 }  // namespace rcap

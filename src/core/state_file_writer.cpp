@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/formatted.hpp"
 #include "core/state_format.hpp"
@@ -23,23 +25,38 @@ class ByteCounter {
   std::uint64_t count_ = 0;
 };
 
-/// The file under way, with what its head and its end say of it.
+/// The bytes under way, with what their head and their end say of them.
+template <class Output>
 class StateSink {
  public:
-  explicit StateSink(StagedFile& file) : file_(file) {}
+  explicit StateSink(Output& output) : output_(output) {}
 
   void put(const void* data, std::size_t bytes) {
     hash_.add(data, bytes);
     count_ += bytes;
-    file_.write(data, bytes);
+    output_.write(data, bytes);
   }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t checksum() const noexcept { return hash_.value(); }
 
  private:
-  StagedFile& file_;
-  Hash hash_;
+  Output& output_;
+  Hash64 hash_;
   std::uint64_t count_ = 0;
+};
+
+/// Bytes in memory, as `StagedFile` takes them.
+class MemoryOutput {
+ public:
+  void reserve(std::uint64_t bytes) { bytes_.reserve(static_cast<std::size_t>(bytes)); }
+  void write(const void* data, std::size_t byte_count) {
+    const auto* first = static_cast<const std::byte*>(data);
+    bytes_.insert(bytes_.end(), first, first + byte_count);
+  }
+  [[nodiscard]] std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
 };
 
 /// Turns an identity and fields into bytes. What `read_state_file` would refuse is not
@@ -107,32 +124,55 @@ class Encoder final : public StateFields {
   Sink& sink_;
 };
 
+using ListFields = std::function<void(StateFields&)>;
+
+template <class Sink>
+void encode(Sink& sink, const StateIdentity& identity, const ListFields& list_fields) {
+  Encoder encoder(sink);
+  encoder.identity(identity);
+  list_fields(encoder);
+}
+
+std::uint64_t count_bytes(const StateIdentity& identity, const ListFields& list_fields) {
+  ByteCounter counter;
+  encode(counter, identity, list_fields);
+  return HeadBytes + counter.count() + ChecksumBytes;
+}
+
+template <class Output>
+void write_state(Output& output, std::uint64_t byte_count, const StateIdentity& identity,
+                 const ListFields& list_fields) {
+  const Head head{.file_bytes = byte_count};
+  StateSink sink(output);
+  sink.put(&head, sizeof head);
+  encode(sink, identity, list_fields);
+  const std::uint64_t checksum = sink.checksum();
+  sink.put(&checksum, sizeof checksum);
+  if (sink.count() != byte_count) {
+    throw InternalError(
+        formatted("write_state_file: the fields took {} bytes when counted and {} "
+                  "when written; they must be listed alike every time",
+                  byte_count, sink.count()));
+  }
+}
+
 }  // namespace
 
 void write_state_file(const std::filesystem::path& path, const StateIdentity& identity,
                       const std::function<void(StateFields&)>& list_fields) {
-  const auto encode = [&](auto& sink) {
-    Encoder encoder(sink);
-    encoder.identity(identity);
-    list_fields(encoder);
-  };
-  ByteCounter counter;
-  encode(counter);
-  const Head head{.file_bytes = HeadBytes + counter.count() + ChecksumBytes};
-
+  const std::uint64_t byte_count = count_bytes(identity, list_fields);
   StagedFile file(path, "save_state");
-  StateSink sink(file);
-  sink.put(&head, sizeof head);
-  encode(sink);
-  const std::uint64_t checksum = sink.checksum();
-  sink.put(&checksum, sizeof checksum);
-  if (sink.count() != head.file_bytes) {
-    throw InternalError(
-        formatted("write_state_file: the fields took {} bytes when counted and {} "
-                  "when written; they must be listed alike every time",
-                  head.file_bytes, sink.count()));
-  }
+  write_state(file, byte_count, identity, list_fields);
   file.publish();
+}
+
+std::vector<std::byte> encode_state(const StateIdentity& identity,
+                                    const std::function<void(StateFields&)>& list_fields) {
+  const std::uint64_t byte_count = count_bytes(identity, list_fields);
+  MemoryOutput output;
+  output.reserve(byte_count);
+  write_state(output, byte_count, identity, list_fields);
+  return output.take();
 }
 
 }  // namespace rcap

@@ -8,9 +8,7 @@
 #include <limits>
 #include <span>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "core/hash64.hpp"
 #include "rcap/core/sample_set.hpp"
 
 /// What the writer and the reader of state files share. The layout is described in
@@ -22,7 +20,7 @@ static_assert(std::endian::native == std::endian::little,
 static_assert(std::numeric_limits<float>::is_iec559 && sizeof(float) == 4);
 
 inline constexpr std::array<char, 8> Magic = {'R', 'C', 'A', 'P', 'S', 'T', 'A', 'T'};
-inline constexpr std::uint32_t Version = 1;
+inline constexpr std::uint32_t Version = 2;
 inline constexpr std::uint64_t HeadBytes = 24;
 inline constexpr std::uint64_t ChecksumBytes = 8;
 /// Head, empty method, three numbers, no options, checksum.
@@ -38,19 +36,6 @@ struct Head {
   std::uint64_t file_bytes = 0;
 };
 static_assert(sizeof(Head) == HeadBytes);
-
-/// The checksum of the bytes added so far.
-class Hash {
- public:
-  Hash() noexcept { XXH3_64bits_reset(&state_); }
-  void add(const void* data, std::size_t bytes) noexcept {
-    if (bytes > 0) XXH3_64bits_update(&state_, data, bytes);
-  }
-  [[nodiscard]] std::uint64_t value() const noexcept { return XXH3_64bits_digest(&state_); }
-
- private:
-  XXH3_state_t state_;
-};
 
 /// The first value that no loss may have, or the length.
 inline std::size_t first_bad_loss(std::span<const float> values) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -52,6 +53,8 @@ class Pruner {
 
   [[nodiscard]] std::string_view method() const noexcept { return method_; }
   [[nodiscard]] const ClassIndex& classes() const noexcept { return *classes_; }
+  /// "name=value" of each option that shapes selections.
+  [[nodiscard]] std::vector<std::string> options() const;
   /// How many samples a pruned epoch trains on.
   [[nodiscard]] std::int64_t keep_count() const noexcept { return keep_count_; }
   /// The epoch last selected; -1 before the first.
@@ -59,6 +62,8 @@ class Pruner {
   /// How many samples of the current selection (before the first: of the initial
   /// pass) have not been observed yet.
   [[nodiscard]] std::int64_t pending_count() const noexcept { return pending_.count(); }
+  /// These samples, ascending.
+  [[nodiscard]] std::vector<SampleId> pending_ids() const { return pending_.ids(); }
 
   /// Whether every sample's loss must be observed once before the first `select`.
   [[nodiscard]] virtual bool needs_initial_losses() const noexcept { return false; }
@@ -101,6 +106,11 @@ class Pruner {
   /// @throws BadFile, StateMismatch  see `read_state_file`
   void load(const std::filesystem::path& path);
 
+  /// The bytes that `save` would write, for who keeps them inside another checkpoint.
+  [[nodiscard]] std::vector<std::byte> state() const;
+  /// As `load`, from the bytes that `state` gave or `save` wrote.
+  void set_state(std::span<const std::byte> bytes);
+
  protected:
   Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
          const CommonOptions& options);
@@ -131,6 +141,8 @@ class Pruner {
   [[noreturn]] void refuse(std::span<const SampleId> ids, std::size_t at, double loss);
   [[nodiscard]] StateIdentity identity() const;
   void list_all_state(StateFields& fields);
+  /// @param where  what a message begins with
+  void read_all_state(StateFields& fields, const std::string& where);
 
   std::string method_;
   std::shared_ptr<const ClassIndex> classes_;

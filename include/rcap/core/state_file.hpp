@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +61,15 @@ void write_state_file(const std::filesystem::path& path, const StateIdentity& id
 /// Two passes over the file. While it runs the old values are kept beside the new ones.
 void read_state_file(const std::filesystem::path& path, const StateIdentity& identity,
                      const std::function<void(StateFields&)>& list_fields);
+
+/// The bytes that `write_state_file` writes, in memory: for who keeps a state inside another
+/// checkpoint.
+[[nodiscard]] std::vector<std::byte> encode_state(
+    const StateIdentity& identity, const std::function<void(StateFields&)>& list_fields);
+
+/// As `read_state_file`, from the bytes of a state file.
+void decode_state(std::span<const std::byte> bytes, const StateIdentity& identity,
+                  const std::function<void(StateFields&)>& list_fields);
 
 /// The head of a state file, after the same checks of size and checksum.
 [[nodiscard]] StateIdentity read_state_identity(const std::filesystem::path& path);

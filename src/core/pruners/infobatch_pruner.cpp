@@ -134,6 +134,7 @@ void InfoBatchPruner::record(std::span<const SampleId> ids, std::span<const floa
 }
 
 void InfoBatchPruner::weigh(std::span<const SampleId> ids, std::vector<float>& weights) const {
+  if (rescaled_.count() == 0) return weights.clear();
   const auto weight = static_cast<float>(1 / kept_part_);
   weights.resize(ids.size());
   std::ranges::transform(ids, weights.begin(),
