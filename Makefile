@@ -16,7 +16,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
 
-.PHONY: help setup build demo test bench format check-format clean
+.PHONY: help setup build demo test test-python bench bench-python format check-format clean
 
 help:  ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ test: check-format build  ## check the format, then run every test, optimised, u
 	$(CMAKE) --preset asan -DRCAP_FUZZ_SECONDS=$(RCAP_FUZZ_SECONDS)
 	$(CMAKE) --build --preset asan
 	$(CTEST) --preset asan
+	scripts/test-python
+
+test-python: build  ## install the Python package into an environment of its own and run its tests
+	scripts/test-python
 
 bench: build  ## build and run the benchmarks
 	$(PYTHON3) bench/run.py
@@ -44,10 +48,20 @@ bench: build  ## build and run the benchmarks
 	$(PYTHON3) bench/photo.py
 	$(PYTHON3) bench/report.py
 
+bench-python: build  ## install the Python package and measure it against DataCull and InfoBatch
+	scripts/test-python --install-only
+	build/python-env/bin/python -m pip install --quiet --no-deps datacull==1.0.2 orjsonl xopen orjson tqdm
+	build/python-env/bin/python bench/python.py
+
 format: setup  ## format every tracked C++ file
 	$(LIST_SOURCES) | xargs -0 -r clang-format -i
 
-check-format: setup  ## fail where a tracked C++ file is not formatted
+check-bench-python: build  ## install the Python package and measure it against DataCull and InfoBatch
+	scripts/test-python --install-only
+	build/python-env/bin/python -m pip install --quiet --no-deps datacull==1.0.2 orjsonl xopen orjson tqdm
+	build/python-env/bin/python bench/python.py
+
+format: setup  ## fail where a tracked C++ file is not formatted
 	$(LIST_SOURCES) | xargs -0 -r clang-format --dry-run --Werror
 
 clean:  ## remove build folders and the demo's output; .venv stays

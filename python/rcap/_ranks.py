@@ -1,0 +1,144 @@
+"""What a sampler needs of torch.distributed."""
+
+import hashlib
+import time
+
+import numpy as np
+import torch
+import torch.distributed as dist
+
+from . import InvalidArgument
+
+
+class Ranks:
+    """The processes that train together; a single one where torch.distributed is not in use."""
+
+    def __init__(self, group=None):
+        self._group = group
+        self.size = self._current_size()
+        self.rank = dist.get_rank(group) if self.size > 1 else 0
+
+    def _current_size(self):
+        active = dist.is_available() and dist.is_initialized()
+        return dist.get_world_size(self._group) if active else 1
+
+    def require_unchanged(self):
+        """Raises if the processes were joined after this was made: each would then train on everything."""
+        if self._current_size() != self.size:
+            raise InvalidArgument(f"PruningSampler: it was made for {self.size} ranks, now there are "
+                                  f"{self._current_size()}; make it after torch.distributed.init_process_group")
+
+    def require_equal(self, where, values):
+        """Raises on every rank if any value differs between ranks."""
+        if self.size == 1:
+            return
+        digests = [hashlib.blake2b(repr(value).encode(), digest_size=7).digest() for value in values.values()]
+        numbers = self._gather_numbers([int.from_bytes(digest, "big") for digest in digests])
+        for column, (name, value) in enumerate(values.items()):
+            others = [rank for rank in range(self.size) if numbers[rank, column] != numbers[self.rank, column]]
+            if (numbers[:, column] != numbers[0, column]).any():
+                raise InvalidArgument(f"{where}: the ranks disagree on {name}: here it is {value}, not so on the ranks "
+                                      f"{others}; make the same pruner on all")
+
+    def gather(self, ids, losses, progress):
+        """The ids and losses of all ranks, of which each may have another number.
+
+        progress: numbers that must be the same on all ranks, by name; a rank that went its own way is found here.
+        """
+        numbers = self._gather_numbers([len(ids), *progress.values()])
+        for column, name in enumerate(progress, 1):
+            if (numbers[:, column] != numbers[0, column]).any():
+                raise InvalidArgument(f"PruningSampler: the ranks disagree on {name}: {numbers[:, column].tolist()}; all "
+                                      "must load the same state, and go through the same epochs")
+        counts = numbers[:, 0].tolist()
+        return self._gather_padded(ids, counts), self._gather_padded(losses, counts)
+
+    def _gather_numbers(self, numbers):
+        return torch.stack(self._all_gather(torch.tensor(numbers, dtype=torch.int64, device=self._device()))).cpu()
+
+    def _gather_padded(self, values, counts):
+        values = torch.from_numpy(values)
+        padded = torch.zeros(max(counts), dtype=values.dtype, device=self._device())
+        padded[:len(values)] = values.to(padded.device)
+        parts = self._all_gather(padded)
+        return torch.cat([part[:count] for part, count in zip(parts, counts)]).cpu().numpy()
+
+    def _all_gather(self, values):
+        parts = [torch.empty_like(values) for _ in range(self.size)]
+        dist.all_gather(parts, values, group=self._group)
+        if values.device.type == "cpu":
+            _wait_until_released([values, *parts])
+        return parts
+
+    def _device(self):
+        backend = dist.get_backend(self._group)
+        return torch.device("cuda", torch.cuda.current_device()) if backend == "nccl" else torch.device("cpu")
+
+
+def _wait_until_released(tensors):
+    """Until nobody else holds these tensors.
+
+    Gloo's threads let go of them a little later than a collective returns. A thread that is the last to do so needs the
+    interpreter for it, and a worker that a DataLoader forks in that moment hangs for ever (seen with Python 3.11).
+    """
+    end = time.monotonic() + 1
+    while any(tensor._use_count() > 1 for tensor in tensors) and time.monotonic() < end:
+        time.sleep(0.0001)
+
+
+class LocalLosses:
+    """What this rank has observed and the others do not know yet.
+
+    A sample that fills up the last batches of a rank belongs to another rank, which gives its loss; here it is
+    accepted and left out.
+    """
+
+    _ELSEWHERE, _EXPECTED, _OBSERVED, _REPEAT = range(4)
+
+    def __init__(self, sample_count):
+        self._sample_count = sample_count
+        self._status = None  # of every sample; None in the pass before training, where any may come
+        self._ids, self._losses = [], []
+
+    def __bool__(self):
+        return bool(self._ids)
+
+    def expect(self, own, repeats):
+        """These samples are handed to this rank, the repeats to another one as well."""
+        self._status = np.full(self._sample_count, self._ELSEWHERE, np.uint8)
+        self._status[repeats] = self._REPEAT
+        self._status[own] = self._EXPECTED
+
+    def add(self, ids, losses):
+        self._check(ids, losses)
+        ids = ids.astype(np.int64)
+        if self._status is not None:
+            status = self._status[ids]
+            self._refuse_if(status == self._ELSEWHERE, ids, "was not handed to this rank")
+            self._refuse_if(status == self._OBSERVED, ids, "was observed before in this epoch; each counts once")
+            own = status == self._EXPECTED
+            ids, losses = ids[own], losses[own]
+            self._status[ids] = self._OBSERVED
+        self._ids.append(ids)
+        self._losses.append(losses.astype(np.float32))
+
+    def take(self):
+        """All of it, once."""
+        ids = np.concatenate([np.empty(0, np.int64), *self._ids])
+        losses = np.concatenate([np.empty(0, np.float32), *self._losses])
+        self._ids, self._losses = [], []
+        return ids, losses
+
+    def _check(self, ids, losses):
+        if len(ids) != len(losses):
+            raise InvalidArgument(f"observe: {len(losses)} losses for {len(ids)} ids; give one loss per sample, not the "
+                                  "mean of a batch")
+        if ids.dtype.kind not in "iu":
+            raise InvalidArgument(f"observe: ids must be integers, not {ids.dtype}")
+        self._refuse_if((ids < 0) | (ids >= self._sample_count), ids,
+                        f"does not exist; ids lie in 0..{self._sample_count - 1}")
+        self._refuse_if(~((losses >= 0) & np.isfinite(losses)), ids, "has a loss that is negative or not finite")
+
+    def _refuse_if(self, wrong, ids, reason):
+        if wrong.any():
+            raise InvalidArgument(f"observe: sample {int(ids[wrong][0])} {reason}; nothing was recorded")

@@ -1,0 +1,229 @@
+"""Pruning with the Trainer of transformers.
+
+    from transformers import Trainer, TrainingArguments
+    from rcap.hf import PruningMixin
+
+    class PruningTrainer(PruningMixin, Trainer):
+        pass
+
+    trainer = PruningTrainer(model=model, args=TrainingArguments("out"), train_dataset=dataset,
+                             pruner=rcap.RCAP(labels, pruning_rate=0.9))
+    trainer.train()
+
+`labels` are those of `train_dataset`, in its order. Everything else stays as it is: the collator and the columns of the
+data set need not know about pruning. Checkpoints hold the state of the sampler, and `resume_from_checkpoint` goes on
+exactly as if the run had never stopped, also in the middle of an epoch.
+"""
+
+import functools
+import math
+import os
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, IterableDataset
+
+from . import InvalidArgument, StateMismatch
+from ._steered import SteeredSampler, initial_loader, keeps_length
+from .torch import Indexed, initial_losses, wants_initial_losses
+
+try:
+    from accelerate.data_loader import prepare_data_loader
+    from transformers.trainer_utils import seed_worker
+except ModuleNotFoundError as missing:
+    if missing.name is None or missing.name.split(".")[0] not in ("accelerate", "transformers"):
+        raise
+    raise ModuleNotFoundError(f'rcap.hf needs the package {missing.name.split(".")[0]}: pip install "rcap[hf]"',
+                              name=missing.name) from missing
+
+__all__ = ["PruningMixin"]
+
+STATE_FILE = "rcap_sampler.pt"  # in a checkpoint's folder
+IDS = "rcap_ids"  # in a batch
+
+
+class PruningMixin:
+    """Put before Trainer in the bases of a class: `class PruningTrainer(PruningMixin, Trainer)`.
+
+    Takes the arguments of Trainer and `pruner`. The losses of single samples come from `sample_losses`, which fits
+    models that classify; override it for others, or give a `compute_loss_func` that returns one loss for each sample.
+    """
+
+    # What compute_loss returns is the mean of a batch: Trainer divides it by the steps that it accumulates.
+    loss_is_scaled_for_ga = False
+
+    def __init__(self, *args, pruner, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._check_arguments(pruner)
+        dropped = self.args.train_batch_size if self.args.dataloader_drop_last else None
+        self.sampler = _WholePasses(pruner, batch_size=dropped)
+
+    def _check_arguments(self, pruner):
+        if self.train_dataset is None or isinstance(self.train_dataset, IterableDataset):
+            raise InvalidArgument("PruningMixin: a train_dataset is needed with a length, indexed by position")
+        if len(self.train_dataset) != pruner.sample_count:
+            raise InvalidArgument(f"PruningMixin: the train_dataset has {len(self.train_dataset)} samples, the labels "
+                                  f"are {pruner.sample_count}; give the pruner the labels of this data set")
+        if self.args.auto_find_batch_size:
+            raise InvalidArgument("PruningMixin: auto_find_batch_size starts the training again in mid-epoch, which a "
+                                  "pruner cannot follow; give per_device_train_batch_size")
+        if self.args.ignore_data_skip:
+            raise InvalidArgument("PruningMixin: ignore_data_skip trains samples twice after a resume; leave it off")
+        if pruner.method == "infobatch" and self.args.max_steps > 0:
+            raise InvalidArgument("PruningMixin: infobatch goes by epochs; give num_train_epochs in place of max_steps")
+
+    # ---- losses
+
+    def sample_losses(self, model, inputs):
+        """One loss for each sample of a batch, and the outputs of the model.
+
+        As it stands: cross entropy of `logits` (sample, class) and `labels` (sample).
+        """
+        labels = inputs["labels"]
+        outputs = model(**{name: value for name, value in inputs.items() if name != "labels"})
+        if self.compute_loss_func is not None:
+            return self.compute_loss_func(outputs, labels, num_items_in_batch=None), outputs
+        logits = outputs["logits"] if isinstance(outputs, dict) else outputs[0]
+        if logits.dim() != 2 or labels.dim() != 1:
+            raise InvalidArgument(f"PruningMixin: logits of shape {tuple(logits.shape)} and labels of shape "
+                                  f"{tuple(labels.shape)} are not those of a classifier; override sample_losses")
+        smoothing = self.args.label_smoothing_factor
+        return F.cross_entropy(logits, labels, reduction="none", label_smoothing=smoothing), outputs
+
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        ids = inputs.pop(IDS, None)
+        if ids is None:  # an evaluation
+            return super().compute_loss(model, inputs, return_outputs=return_outputs, **kwargs)
+        losses, outputs = self.sample_losses(model, inputs)
+        loss = self.sampler.observe(ids, losses)
+        return (loss, outputs) if return_outputs else loss
+
+    # ---- data
+
+    def get_train_dataloader(self):
+        """A loader that is not shared out again: the sampler takes this rank's part already."""
+        self._make_initial_pass()
+        loader = DataLoader(
+            Indexed(self._columns_of_the_model()), sampler=self.sampler, batch_size=self._train_batch_size,
+            drop_last=self.args.dataloader_drop_last, collate_fn=_CollateWithIds(self._collator()),
+            worker_init_fn=functools.partial(seed_worker, num_workers=self.args.dataloader_num_workers,
+                                             rank=self.args.process_index),
+            persistent_workers=self.args.dataloader_persistent_workers, **self._worker_options())
+        return prepare_data_loader(loader, self.args.device, num_processes=1, process_index=0, put_on_device=True)
+
+    def num_examples(self, dataloader):
+        """How many samples an epoch trains on, for the speeds that Trainer prints."""
+        if getattr(dataloader, "dataset", None) is not None and isinstance(dataloader.dataset, Indexed):
+            return len(self.sampler) * self.args.world_size
+        return super().num_examples(dataloader)
+
+    def _worker_options(self):
+        return {"num_workers": self.args.dataloader_num_workers, "pin_memory": self.args.dataloader_pin_memory,
+                "prefetch_factor": self.args.dataloader_prefetch_factor,
+                "multiprocessing_context": self.args.dataloader_multiprocessing_context}
+
+    def _columns_of_the_model(self):
+        # A datasets.Dataset: columns that are not needed are then not decoded either.
+        if hasattr(self.train_dataset, "remove_columns") and hasattr(self.train_dataset, "column_names"):
+            return self._remove_unused_columns(self.train_dataset, description="training")
+        return self.train_dataset
+
+    def _collator(self):
+        return self._get_collator_with_removed_columns(self.data_collator, description="training")
+
+    def _make_initial_pass(self):
+        if not wants_initial_losses(self.sampler.pruner):
+            return
+        loader = initial_loader(
+            Indexed(self._columns_of_the_model()), self.sampler, batch_size=self.args.eval_batch_size,
+            collate_fn=_CollateForInitialPass(self._collator()), **self._worker_options())
+        with self.compute_loss_context_manager():
+            initial_losses(self.model, loader, self.sampler, device=self.args.device,
+                           losses=lambda model, batch: self.sample_losses(model, batch)[0])
+
+    # ---- steps: Trainer counts them once, from the length of the first epoch
+
+    def set_initial_training_values(self, args, dataloader):
+        values = super().set_initial_training_values(args, dataloader)
+        epochs, steps_per_epoch, examples, samples, batch_size, batches, max_steps = values
+        if not keeps_length(self.sampler.pruner):
+            if args.max_steps > 0:
+                epochs = max_steps  # more than there will be; the steps end the run
+            else:
+                pruner = self.sampler.pruner
+                most = epochs * math.ceil(pruner.sample_count / batch_size)
+                max_steps = pruner.planned_batches(epochs, batch_size) or most
+        return epochs, steps_per_epoch, examples, samples, batch_size, batches, max_steps
+
+    def _run_epoch(self, *, epoch, train_dataloader, steps_in_epoch, num_update_steps_per_epoch, **rest):
+        self.sampler.set_epoch(epoch)
+        steps_in_epoch = len(train_dataloader)
+        updates = math.ceil(steps_in_epoch / self.args.gradient_accumulation_steps)
+        return super()._run_epoch(epoch=epoch, train_dataloader=train_dataloader, steps_in_epoch=steps_in_epoch,
+                                  num_update_steps_per_epoch=updates, **rest)
+
+    def _init_training_state(self, *args, **kwargs):
+        found = super()._init_training_state(*args, **kwargs)
+        if self.state.global_step == 0:
+            return found
+        if self.sampler.epoch_done:
+            return self.sampler.epoch + 1, 0
+        return self.sampler.epoch, self.sampler.batches_done(self._train_batch_size)
+
+    # ---- checkpoints
+
+    def _save_optimizer_and_scheduler(self, output_dir):
+        super()._save_optimizer_and_scheduler(output_dir)
+        self.sampler.synchronize()  # Trainer saves on all ranks
+        if self.args.should_save:
+            torch.save({"sampler": self.sampler.state_dict(), "batch_size": self._batch_of_all_ranks()},
+                       os.path.join(output_dir, STATE_FILE))
+
+    def _inner_training_loop(self, batch_size=None, args=None, resume_from_checkpoint=None, **rest):
+        if resume_from_checkpoint is not None:
+            self._load_sampler(os.path.join(resume_from_checkpoint, STATE_FILE))
+        return super()._inner_training_loop(batch_size, args, resume_from_checkpoint, **rest)
+
+    def _load_sampler(self, path):
+        if not os.path.isfile(path):
+            raise StateMismatch(f'PruningMixin: there is no "{path}"; go on from a checkpoint that was written with '
+                                "PruningMixin, and without save_only_model")
+        saved = torch.load(path, weights_only=True)
+        self.sampler.load_state_dict(saved["sampler"])
+        if self.sampler.under_way and saved["batch_size"] != self._batch_of_all_ranks():
+            raise StateMismatch(
+                f"PruningMixin: the checkpoint was written in the middle of an epoch with {saved['batch_size']} "
+                f"samples in the batches of all ranks, now these are {self._batch_of_all_ranks()}; Trainer skips whole "
+                "batches, so keep the product of per_device_train_batch_size and ranks, or go on from an epoch's end")
+
+    def _batch_of_all_ranks(self):
+        return self._train_batch_size * self.args.world_size
+
+
+class _WholePasses(SteeredSampler):
+    """Hands out the whole epoch also after a resume: Trainer skips the batches that are done, without loading them."""
+
+    def _remaining(self):
+        return self._whole()
+
+
+class _CollateWithIds:
+    """Collates as Trainer would, and puts the ids of the samples beside."""
+
+    def __init__(self, collator):
+        self._collator = collator
+
+    def __call__(self, items):
+        batch = self._collator([item for item, _ in items])
+        batch[IDS] = np.array([id for _, id in items])  # not a tensor: it has nothing to do on a device
+        return batch
+
+
+class _CollateForInitialPass(_CollateWithIds):
+    """(batch, ids), as `initial_losses` takes them."""
+
+    def __call__(self, items):
+        batch = super().__call__(items)
+        ids = batch.pop(IDS)
+        return dict(batch), ids

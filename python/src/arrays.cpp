@@ -1,0 +1,55 @@
+#include "arrays.hpp"
+
+namespace rcap::python {
+namespace {
+
+std::string type_name(nb::dlpack::dtype type) {
+  using Code = nb::dlpack::dtype_code;
+  const std::string bits = std::to_string(static_cast<int>(type.bits));
+  switch (static_cast<Code>(type.code)) {
+    case Code::Int:
+      return "int" + bits;
+    case Code::UInt:
+      return "uint" + bits;
+    case Code::Float:
+      return "float" + bits;
+    case Code::Bfloat:
+      return "bfloat" + bits;
+    case Code::Bool:
+      return "bool";
+    default:
+      return "a type of " + bits + " bits";
+  }
+}
+
+}  // namespace
+
+Array as_array(const std::string& name, nb::handle object) {
+  Array array;
+  if (nb::try_cast(object, array, false)) return array;
+  const nb::object numpy = nb::module_::import_("numpy");
+  // One dimension is asked of what came: ascontiguousarray makes one of a single number.
+  const nb::object given = numpy.attr("asarray")(object);
+  const bool fits = nb::cast<int>(given.attr("ndim")) == 1;
+  if (fits && nb::try_cast(numpy.attr("ascontiguousarray")(given), array)) return array;
+  const nb::str found =
+      nb::str("{} of {} and shape {}")
+          .format(object.type().attr("__name__"), given.attr("dtype"), given.attr("shape"));
+  throw InvalidArgument(name + " must be an array of one dimension of numbers, not " +
+                        found.c_str());
+}
+
+std::span<const SampleId> as_ids(const std::string& name, const Array& array,
+                                 std::vector<SampleId>& storage) {
+  if (array.dtype() == nb::dtype<SampleId>()) return span_of<SampleId>(array);
+  return with_integers(name, array, [&](auto numbers) -> std::span<const SampleId> {
+    storage.assign(numbers.begin(), numbers.end());
+    return storage;
+  });
+}
+
+void refuse_type(const std::string& name, const char* expected, nb::dlpack::dtype type) {
+  throw InvalidArgument(name + " must be " + expected + ", not " + type_name(type));
+}
+
+}  // namespace rcap::python

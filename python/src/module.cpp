@@ -1,0 +1,13 @@
+#include <nanobind/nanobind.h>
+
+#include "bindings.hpp"
+#include "errors.hpp"
+
+NB_MODULE(_core, module) {
+  module.doc() = "The pruning methods of rcap.";
+  module.attr("__version__") = RCAP_VERSION;
+  rcap::python::bind_errors(module);
+  rcap::python::bind_pruner(module);
+  rcap::python::bind_methods(module);
+  rcap::python::bind_scorers(module);
+}

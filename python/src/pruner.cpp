@@ -1,0 +1,157 @@
+#include "rcap/core/pruner.hpp"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "pruner_handle.hpp"
+#include "rcap/core/training_order.hpp"
+
+namespace rcap::python {
+namespace {
+
+/// Other threads of Python run meanwhile; not worth it for a batch.
+constexpr std::size_t LongCall = 1 << 14;
+
+struct PySelection {
+  std::int64_t epoch;
+  nb::object ids;
+  nb::object weights;
+};
+
+PySelection to_python(Selection selection) {
+  PySelection result{selection.epoch, nb::cast(as_numpy(std::move(selection.ids))), nb::none()};
+  if (!selection.weights.empty()) result.weights = nb::cast(as_numpy(std::move(selection.weights)));
+  return result;
+}
+
+PySelection select(PrunerHandle& self, std::int64_t epoch) {
+  Selection selection;
+  {
+    const nb::gil_scoped_release released;
+    selection = self.pruner->select(epoch);
+  }
+  return to_python(std::move(selection));
+}
+
+PySelection select_in_order(PrunerHandle& self, std::int64_t epoch) {
+  Selection selection;
+  {
+    const nb::gil_scoped_release released;
+    selection = in_training_order(self.pruner->select(epoch), self.seed);
+  }
+  return to_python(std::move(selection));
+}
+
+template <class Real>
+void observe_as(Pruner& pruner, std::span<const SampleId> ids, const Array& losses) {
+  const auto values = span_of<Real>(losses);
+  if (ids.size() < LongCall) return pruner.observe(ids, values);
+  const nb::gil_scoped_release released;
+  pruner.observe(ids, values);
+}
+
+void observe(PrunerHandle& self, nb::handle ids_object, nb::handle losses_object) {
+  std::vector<SampleId> storage;
+  const Array ids_array = as_array("observe: ids", ids_object);
+  const Array losses = as_array("observe: losses", losses_object);
+  const auto ids = as_ids("observe: ids", ids_array, storage);
+  const nb::dlpack::dtype type = losses.dtype();
+  if (type == nb::dtype<float>()) return observe_as<float>(*self.pruner, ids, losses);
+  if (type == nb::dtype<double>()) return observe_as<double>(*self.pruner, ids, losses);
+  refuse_type("observe: losses", "float32 or float64", type);
+}
+
+nb::bytes state(const PrunerHandle& self) {
+  const std::vector<std::byte> bytes = self.pruner->state();
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+void set_state(PrunerHandle& self, const nb::bytes& bytes) {
+  self.pruner->set_state({static_cast<const std::byte*>(bytes.data()), bytes.size()});
+}
+
+nb::object class_sizes(const PrunerHandle& self) {
+  const auto sizes = self.pruner->classes().class_sizes();
+  return nb::cast(as_numpy(std::vector<std::int64_t>(sizes.begin(), sizes.end())));
+}
+
+}  // namespace
+
+void bind_pruner(nb::module_& module) {
+  nb::class_<PySelection>(module, "Selection", "What one epoch trains on.")
+      .def_ro("epoch", &PySelection::epoch)
+      .def_ro("ids", &PySelection::ids,
+              nb::for_getter(nb::sig("def ids(self) -> NDArray[numpy.int64]")),
+              "Distinct positions in the data set, an int64 array.")
+      .def_ro("weights", &PySelection::weights,
+              nb::for_getter(nb::sig("def weights(self) -> NDArray[numpy.float32] | None")),
+              "The factor of each sample's loss, beside its id; None where all are 1.")
+      .def("__len__", [](const PySelection& self) { return nb::len(self.ids); });
+
+  nb::class_<PrunerHandle>(module, "Pruner",
+                           "Decides before each epoch which samples to train on: the base of all "
+                           "methods.")
+      .def_prop_ro("method",
+                   [](const PrunerHandle& self) { return std::string(self.pruner->method()); })
+      .def_ro("seed", &PrunerHandle::seed)
+      .def_prop_ro(
+          "options", [](const PrunerHandle& self) { return self.pruner->options(); },
+          "\"name=value\" of each option that shapes selections.")
+      .def_prop_ro("sample_count",
+                   [](const PrunerHandle& self) { return self.pruner->classes().sample_count(); })
+      .def_prop_ro("class_count",
+                   [](const PrunerHandle& self) { return self.pruner->classes().class_count(); })
+      .def_prop_ro("class_sizes", class_sizes,
+                   nb::for_getter(nb::sig("def class_sizes(self) -> NDArray[numpy.int64]")))
+      .def_prop_ro(
+          "label_fingerprint",
+          [](const PrunerHandle& self) { return self.pruner->classes().fingerprint(); },
+          "Tells data sets apart: equal labels have equal ones.")
+      .def_prop_ro(
+          "keep_count", [](const PrunerHandle& self) { return self.pruner->keep_count(); },
+          "How many samples a pruned epoch trains on.")
+      .def_prop_ro(
+          "epoch", [](const PrunerHandle& self) { return self.pruner->epoch(); },
+          "The epoch last selected; -1 before the first.")
+      .def_prop_ro(
+          "pending_count", [](const PrunerHandle& self) { return self.pruner->pending_count(); },
+          "Samples of the current selection that have not been observed yet.")
+      .def_prop_ro(
+          "needs_initial_losses",
+          [](const PrunerHandle& self) { return self.pruner->needs_initial_losses(); },
+          "Whether every sample must be observed once before the first select.")
+      .def(
+          "pending_ids",
+          [](const PrunerHandle& self) { return as_numpy(self.pruner->pending_ids()); },
+          "Those samples, ascending.")
+      .def("select", select, nb::arg("epoch"),
+           "The samples of an epoch, ascending. The same epoch again gives the same ones.")
+      .def("select_in_order", select_in_order, nb::arg("epoch"),
+           "The samples of an epoch in the random order in which to visit them.")
+      .def("observe", observe, nb::arg("ids"), nb::arg("losses"),
+           "Records the losses of some samples of the current selection, each once an epoch, in "
+           "any order and any number of calls. On an error nothing is recorded.")
+      .def(
+          "planned_batches",
+          [](const PrunerHandle& self, std::int64_t epochs, std::int64_t batch_size) {
+            return self.pruner->planned_batches(epochs, batch_size);
+          },
+          nb::arg("epochs"), nb::arg("batch_size"),
+          "How many batches a run will make; None where the method cannot tell.")
+      .def(
+          "save",
+          [](const PrunerHandle& self, const std::filesystem::path& path) {
+            self.pruner->save(path);
+          },
+          nb::arg("path"), "Writes all state, atomically.")
+      .def(
+          "load",
+          [](PrunerHandle& self, const std::filesystem::path& path) { self.pruner->load(path); },
+          nb::arg("path"), "Goes on exactly where `save` was, also in mid-epoch.")
+      .def("state", state, "The bytes that `save` would write.")
+      .def("set_state", set_state, nb::arg("state"), "As `load`, from the bytes of `state`.");
+}
+
+}  // namespace rcap::python

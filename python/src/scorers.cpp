@@ -1,0 +1,106 @@
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "choose.hpp"
+#include "labels.hpp"
+#include "rcap/core/scorers/divergence_scorer.hpp"
+#include "rcap/core/scorers/margin_scorer.hpp"
+#include "rcap/core/scorers/recall_scorer.hpp"
+
+namespace rcap::python {
+namespace {
+
+using nb::literals::operator""_a;
+
+/// Outputs of a network, a row for each id, flattened.
+Array as_rows(const char* name, nb::handle object) {
+  const nb::object numpy = nb::module_::import_("numpy");
+  const nb::object rows = numpy.attr("asarray")(object, "dtype"_a = "float32");
+  if (nb::cast<int>(rows.attr("ndim")) != 2) {
+    throw InvalidArgument(std::string(name) + " must have two dimensions, samples x classes");
+  }
+  return as_array(name, rows.attr("reshape")(-1));
+}
+
+std::vector<ClassId> as_classes(const char* name, nb::handle object) {
+  const Array array = as_array(name, object);
+  return with_integers(
+      name, array, [](auto values) { return std::vector<ClassId>(values.begin(), values.end()); });
+}
+
+template <class Scorer>
+void add_outputs(Scorer& scorer, nb::handle ids_object, nb::handle outputs, const char* name) {
+  std::vector<SampleId> storage;
+  const Array ids_array = as_array("ids", ids_object);
+  const Array rows = as_rows(name, outputs);
+  scorer.add(as_ids("ids", ids_array, storage), span_of<float>(rows));
+}
+
+}  // namespace
+
+void bind_scorers(nb::module_& module) {
+  nb::class_<MarginScorer>(module, "MarginScorer",
+                           "The scores of CCS: margins of the true class, summed over a training "
+                           "on everything.")
+      .def(
+          "__init__",
+          [](MarginScorer* self, nb::object labels, const std::string& kind,
+             std::optional<std::int64_t> class_count) {
+            const auto margin = choose<MarginKind>(
+                "kind", kind,
+                {{"probability", MarginKind::Probability}, {"logit", MarginKind::Logit}});
+            new (self) MarginScorer(classes_of(labels, class_count), margin);
+          },
+          "labels"_a, nb::kw_only(), "kind"_a = "probability", "class_count"_a = nb::none(),
+          "kind: \"probability\" (of the softmax) or \"logit\" (the area under the margin).")
+      .def(
+          "add",
+          [](MarginScorer& self, nb::object ids, nb::object logits) {
+            add_outputs(self, ids, logits, "logits");
+          },
+          "ids"_a, "logits"_a)
+      .def("scores", [](const MarginScorer& self) { return as_numpy(self.scores()); });
+
+  const DivergenceOptions defaults;
+  nb::class_<DivergenceScorer>(module, "DivergenceScorer",
+                               "The scores of TDDS: how unevenly predictions move over the first "
+                               "epochs.")
+      .def(
+          "__init__",
+          [](DivergenceScorer* self, nb::object labels, std::int64_t epochs, std::int64_t window,
+             double decay, std::optional<std::int64_t> class_count) {
+            new (self) DivergenceScorer(classes_of(labels, class_count), {epochs, window, decay});
+          },
+          "labels"_a, nb::kw_only(), "epochs"_a = defaults.epochs, "window"_a = defaults.window,
+          "decay"_a = defaults.decay, "class_count"_a = nb::none())
+      .def(
+          "add",
+          [](DivergenceScorer& self, nb::object ids, nb::object probabilities) {
+            add_outputs(self, ids, probabilities, "probabilities");
+          },
+          "ids"_a, "probabilities"_a)
+      .def("end_epoch", &DivergenceScorer::end_epoch)
+      .def_prop_ro("done", &DivergenceScorer::done)
+      .def("scores", [](const DivergenceScorer& self) { return as_numpy(self.scores()); });
+
+  nb::class_<RecallScorer>(module, "RecallScorer",
+                           "The recalls of MetriQ: of each class on held-out data, at the best "
+                           "epoch.")
+      .def(
+          "__init__",
+          [](RecallScorer* self, std::int64_t class_count) {
+            new (self) RecallScorer(static_cast<ClassId>(class_count));
+          },
+          "class_count"_a)
+      .def(
+          "add",
+          [](RecallScorer& self, nb::object labels, nb::object predictions) {
+            self.add(as_classes("labels", labels), as_classes("predictions", predictions));
+          },
+          "labels"_a, "predictions"_a)
+      .def("end_epoch", &RecallScorer::end_epoch)
+      .def("end_model", &RecallScorer::end_model,
+           "The recalls become the mean over the models trained.")
+      .def("recalls", [](const RecallScorer& self) { return as_numpy(self.recalls()); });
+}
+
+}  // namespace rcap::python

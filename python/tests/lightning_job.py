@@ -1,0 +1,67 @@
+"""What both ranks of test_lightning.py run, under torchrun. The sampler is made before Lightning starts the group."""
+
+import pathlib
+import sys
+
+import torch.distributed as dist
+
+import rcap
+from rcap.lightning import PruningSampler
+from small_network import make_pruner, same_weights
+from test_lightning import Network, checkpoints, make_callback, make_loader, make_trainer
+from training import EPOCHS
+
+DDP = {"devices": 2, "strategy": "ddp"}
+
+
+def fit(method, folder, callbacks=(), checkpoint=None, **options):
+    sampler = PruningSampler(make_pruner(method))
+    network = Network(sampler)
+    trainer = make_trainer(folder, [make_callback(sampler), *callbacks], method, **{**DDP, **options})
+    trainer.fit(network, make_loader(sampler, workers=2, persistent=True), ckpt_path=checkpoint)
+    return network
+
+
+def of_all_ranks(value):
+    found = [None] * dist.get_world_size()
+    dist.all_gather_object(found, value)
+    return found
+
+
+def train(folder):
+    for method in ("rcap", "ucb"):
+        place = folder / method
+        whole = fit(method, place, checkpoints(place))
+        sampler = whole.recorder.sampler
+        assert sampler.rank_count == 2
+        for epoch in range(EPOCHS):
+            parts = of_all_ranks(whole.recorder.ids(epoch))
+            together = parts[0] + parts[1]
+            selected = sampler.pruner.planned_batches(epoch + 1, 1) - sampler.pruner.planned_batches(epoch, 1)
+            assert len(parts[0]) == len(parts[1]), epoch
+            assert len(set(together)) == selected, (method, epoch, len(set(together)))
+            assert len(together) - selected == selected % 2
+        states = of_all_ranks(sampler.pruner.state())
+        assert states[0] == states[1]
+        first = len(whole.recorder.batches(0))
+        for point in (f"batch-step={first + 2}", "end-epoch=0"):
+            rest = fit(method, folder, checkpoint=place / f"{point}.ckpt")
+            for epoch in (1, 2):
+                expected = whole.recorder.batches(epoch)
+                found = rest.recorder.batches(epoch)
+                assert found == expected[len(expected) - len(found):], (method, point, epoch)
+            assert rest.recorder.sampler.pruner.state() == sampler.pruner.state(), (method, point)
+            assert same_weights(rest, whole), (method, point)
+
+
+def wrapped(folder):
+    try:
+        fit("rs2", folder, use_distributed_sampler=True)
+    except rcap.InvalidArgument as error:
+        assert "use_distributed_sampler=False" in str(error), error
+    else:
+        raise AssertionError("nobody noticed")
+
+
+if __name__ == "__main__":
+    {"train": train, "wrapped": wrapped}[sys.argv[1]](pathlib.Path(sys.argv[2]))

@@ -1,0 +1,207 @@
+"""What every rank of test_distributed.py runs, under torchrun."""
+
+import itertools
+import os
+import pathlib
+import signal
+import sys
+import time
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+import rcap
+from rcap.torch import Indexed, PruningSampler, initial_losses
+from training import DYNAMIC, EPOCHS, LABELS, Stopped, losses_of, make_sampler, train
+
+POINTS = {
+    "start": [lambda epoch, done, batches: epoch == 1 and done == 0],
+    "middle": [lambda epoch, done, batches: epoch == 1 and done == batches // 2],
+    "last batch": [lambda epoch, done, batches: epoch == 1 and done == batches - 1],
+    "end of epoch": [lambda epoch, done, batches: epoch == 1 and done == batches],
+    "twice in one epoch": [lambda epoch, done, batches: epoch == 1 and done == 1] * 2}
+
+
+def together(seen):
+    """The batches of all ranks: ids trained in an epoch, repeats that fill up included."""
+    found = [None] * dist.get_world_size()
+    dist.all_gather_object(found, seen)
+    time.sleep(0.05)  # Gloo's threads let go of their tensors; Python 3.11 must not fork a worker meanwhile
+    epochs = set().union(*found)
+    return {epoch: [id for part in found for batch in part.get(epoch, []) for id in batch] for epoch in epochs}
+
+
+def fresh(method):
+    return PruningSampler(rcap.make_pruner(method, LABELS, pruning_rate=0.6, seed=5, **DYNAMIC[method]))
+
+
+def run_matrix():
+    """Every way to stop and go on ends as if never stopped."""
+    for method, workers in itertools.product(DYNAMIC, (0, 2)):
+        whole = make_sampler(method)
+        expected = together(train(whole, workers))
+        for point, stops in POINTS.items():
+            sampler, first = make_sampler(method), 0
+            for stop in stops:
+                try:
+                    train(sampler, workers, stop, first)
+                except Stopped:
+                    pass
+                state = sampler.state_dict()
+                sampler = fresh(method)
+                sampler.load_state_dict(state)
+                first = sampler.epoch
+            rest = together(train(sampler, workers, None, first))
+            where = (method, workers, point)
+            assert sorted(rest.get(2, [])) == sorted(expected.get(2, [])), where
+            assert sampler.pruner.state() == whole.pruner.state(), where
+
+
+def run_once(folder):
+    """One training; rank 0 leaves the state of its end, and what was trained."""
+    for method in DYNAMIC:
+        sampler = make_sampler(method)
+        seen = together(train(sampler))
+        if dist.get_rank() == 0:
+            torch.save({"state": sampler.pruner.state(), "seen": seen}, folder / f"{method}-{dist.get_world_size()}.pt")
+
+
+def stop_in_the_middle(folder):
+    for method in DYNAMIC:
+        sampler = make_sampler(method)
+        try:
+            train(sampler, 0, POINTS["middle"][0])
+        except Stopped:
+            pass
+        if dist.get_rank() == 0:
+            torch.save(sampler.state_dict(), folder / f"{method}-middle.pt")
+
+
+def go_on(folder):
+    """Goes on with another number of ranks."""
+    for method in DYNAMIC:
+        sampler = fresh(method)
+        sampler.load_state_dict(torch.load(folder / f"{method}-middle.pt"))
+        train(sampler, 0, None, sampler.epoch)
+        expected = torch.load(folder / f"{method}-3.pt")["state"]
+        assert sampler.pruner.state() == expected, method
+
+
+def crash_once(folder):
+    """Rank 1 is killed in its first life; torchrun starts all again, from the checkpoint."""
+    sampler, first = make_sampler("rcap"), 0
+    checkpoint = folder / "checkpoint.pt"
+    if checkpoint.exists():
+        sampler.load_state_dict(torch.load(checkpoint))
+        first = sampler.epoch
+
+    def save_and_crash(epoch, done, batches):
+        if epoch == 1 and done in (2, 3):
+            sampler.synchronize()
+            if dist.get_rank() == 0 and done == 2:
+                torch.save(sampler.state_dict(), folder / "new.pt")
+                os.replace(folder / "new.pt", checkpoint)
+            dist.barrier()
+            if dist.get_rank() == 1 and done == 3 and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+                os.kill(os.getpid(), signal.SIGKILL)
+        return False
+
+    train(sampler, 0, save_and_crash, first)
+    assert os.environ["TORCHELASTIC_RESTART_COUNT"] == "1"
+    whole = make_sampler("rcap")
+    train(whole)
+    assert sampler.pruner.state() == whole.pruner.state()
+
+
+def refused(action, text):
+    try:
+        action()
+    except rcap.InvalidArgument as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(f"nobody said: {text}")
+
+
+def disagree(folder):
+    """Ranks with different seeds, options or labels find out at once; so do ranks that load different states."""
+    rank = dist.get_rank()
+    refused(lambda: PruningSampler(rcap.RS2(LABELS, seed=rank)), "the ranks disagree on options: here it is pruning_rate")
+    refused(lambda: PruningSampler(rcap.RCAP(LABELS, beta=1 + rank)), "the ranks disagree on options")
+    refused(lambda: PruningSampler(rcap.RS2(np.roll(LABELS, rank))), "the ranks disagree on labels")
+    sampler = make_sampler("rs2")
+    state = make_sampler("rs2").state_dict()
+    train(sampler)
+    if rank == 1:
+        sampler.load_state_dict(state)
+    refused(sampler.synchronize, "the ranks disagree on epoch: [2, 0]")
+
+
+def mistakes(folder):
+    """What a rank is told when it gives a loss that is not its own."""
+    sampler = make_sampler("rs2")
+    mine = list(sampler)
+    of_others = sorted(set(range(len(LABELS))) - set(mine))[:1]
+    one = torch.ones(1)
+    refused(lambda: sampler.observe(of_others, one), f"sample {of_others[0]} was not handed to this rank")
+    refused(lambda: sampler.observe([len(LABELS)], one), f"sample {len(LABELS)} does not exist; ids lie in 0..204")
+    refused(lambda: sampler.observe([-1], one), "sample -1 does not exist")
+    refused(lambda: sampler.observe(mine[:1], one * float("nan")), f"sample {mine[0]} has a loss that is negative or not")
+    refused(lambda: sampler.observe(mine[:2], one), "1 losses for 2 ids")
+    sampler.observe(mine[:1], one)
+    refused(lambda: sampler.observe(mine[:1], one), f"sample {mine[0]} was observed before in this epoch")
+    refused(sampler.state_dict, "call synchronize() on all ranks first")
+    sampler.synchronize()
+    sampler.state_dict()
+
+
+def lengths(folder):
+    """One rank alone may ask for the length at any time."""
+    for method in DYNAMIC:
+        sampler = make_sampler(method)
+        for epoch in range(EPOCHS):
+            asked = None
+            if dist.get_rank() == 1:
+                try:
+                    asked = len(sampler)
+                except TypeError as error:
+                    assert method == "infobatch" and f"call set_epoch({epoch}) on all ranks first" in str(error)
+            ids = list(sampler)
+            assert asked in (None, len(ids)), (method, epoch)
+            assert len(sampler) == len(ids), (method, epoch)
+            sampler.observe(ids, losses_of(ids, epoch))
+
+
+def initial_pass(folder):
+    """The pass before training may be shared out with repeats, or made by all ranks: every sample counts once."""
+    torch.manual_seed(0)
+    model = torch.nn.Linear(1, 3)
+    data = Indexed(TensorDataset(torch.arange(len(LABELS)).float()[:, None] / 100, torch.from_numpy(LABELS)))
+    states = []
+    for sampler_of in (lambda: None, lambda: DistributedSampler(data, shuffle=False)):
+        sampler = PruningSampler(rcap.RCAP(LABELS))
+        loader = DataLoader(data, sampler=sampler_of(), batch_size=10)
+        initial_losses(model, loader, sampler)
+        assert sampler.pruner.pending_count == 0
+        sampler.set_epoch(0)
+        states.append(sampler.pruner.select(0).ids.tolist())
+    assert len(DistributedSampler(data)) * dist.get_world_size() > len(LABELS)  # there were repeats
+    assert states[0] == states[1]
+
+
+def too_early(sampler):
+    refused(lambda: list(sampler), "it was made for 1 ranks, now there are 2; make it after")
+
+
+JOBS = {"once": run_once, "stop": stop_in_the_middle, "go-on": go_on, "crash": crash_once, "disagree": disagree,
+        "mistakes": mistakes, "lengths": lengths, "initial": initial_pass, "matrix": lambda _: run_matrix()}
+
+if __name__ == "__main__":
+    made_before = PruningSampler(rcap.RS2(LABELS))
+    dist.init_process_group("gloo")
+    if sys.argv[1] == "early":
+        too_early(made_before)
+    else:
+        JOBS[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    dist.destroy_process_group()

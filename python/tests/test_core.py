@@ -1,0 +1,188 @@
+"""The crossing from Python to C++: types, shapes, errors, lifetimes, and the same selections as the program."""
+
+import os
+import subprocess
+import weakref
+
+import numpy as np
+import pytest
+
+import rcap
+
+LABELS = np.array([0] * 60 + [1] * 30 + [2] * 10)
+LOSSES = np.random.default_rng(0).uniform(0.1, 3, len(LABELS)).astype(np.float32)
+SCORES = np.random.default_rng(1).uniform(0, 1, len(LABELS)).astype(np.float32)
+OPTIONS = {"infobatch": {"epochs": 4}, "ccs": {"scores": SCORES}, "tdds": {"scores": SCORES},
+           "metriq": {"recalls": np.array([0.9, 0.5, 0.25])}}
+
+
+def pruner_of(method, **options):
+    pruner = rcap.make_pruner(method, LABELS, pruning_rate=0.7, seed=3, **OPTIONS.get(method, {}), **options)
+    if pruner.needs_initial_losses:
+        pruner.observe(np.arange(len(LABELS)), LOSSES)
+    return pruner
+
+
+def losses_of(ids, epoch):
+    """Some losses that depend on sample and epoch."""
+    return ((ids * 37 + epoch * 11) % 101 / 50).astype(np.float32)
+
+
+@pytest.mark.parametrize("method", rcap.METHODS)
+class TestEveryMethod:
+    def test_selects_int64_ids(self, method):
+        selection = pruner_of(method).select(0)
+        assert selection.ids.dtype == np.int64
+        assert len(set(selection.ids.tolist())) == len(selection) == len(selection.ids)
+        assert selection.weights is None
+
+    def test_goes_on_from_a_saved_state(self, method, tmp_path):
+        first, second = pruner_of(method), pruner_of(method)
+        ids = first.select(0).ids
+        first.observe(ids[:5], losses_of(ids[:5], 0))
+        first.save(tmp_path / "state.rcap")
+        second.load(tmp_path / "state.rcap")
+        assert second.state() == first.state()
+        third = pruner_of(method)
+        third.set_state(first.state())
+        assert third.pending_count == first.pending_count == len(ids) - 5
+        for epoch in (0, 1, 2):
+            expected = first.select(epoch).ids
+            for pruner in (second, third):
+                np.testing.assert_array_equal(pruner.select(epoch).ids, expected)
+            rest = first.pending_ids()
+            for pruner in (first, second, third):
+                pruner.observe(rest, losses_of(rest, epoch))
+
+    def test_orders_what_it_selects(self, method):
+        pruner = pruner_of(method)
+        ordered = pruner.select_in_order(0).ids
+        np.testing.assert_array_equal(np.sort(ordered), pruner.select(0).ids)
+
+    @pytest.mark.skipif("RCAP_PROGRAM" not in os.environ, reason="RCAP_PROGRAM names no program to compare with")
+    def test_selects_what_the_program_selects(self, method, tmp_path):
+        options = ["--epochs", "4"] if method == "infobatch" else []
+        np.save(tmp_path / "labels.npy", LABELS)
+        np.save(tmp_path / "all.npy", LOSSES)
+        np.save(tmp_path / "scores.npy", SCORES)
+        np.save(tmp_path / "recalls.npy", OPTIONS["metriq"]["recalls"])
+        common = [os.environ["RCAP_PROGRAM"], "select", "--method", method, "--labels", "labels.npy", "--pruning-rate",
+                  "0.7", "--seed", "3", "--state", "s.rcap", "--out", "ids.npy", *options]
+        if method in ("ccs", "tdds"):
+            common += ["--scores", "scores.npy"]
+        if method == "metriq":
+            common += ["--recalls", "recalls.npy"]
+        pruner = pruner_of(method)
+        for epoch in range(4):
+            words = list(common)
+            if epoch > 0:
+                np.save(tmp_path / "losses.npy", losses_of(ids, epoch - 1))
+                words += ["--losses", "losses.npy", "--ids", "ids.npy"]
+            elif pruner.needs_initial_losses:
+                words += ["--losses", "all.npy"]
+            subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+            ids = np.load(tmp_path / "ids.npy")
+            np.testing.assert_array_equal(pruner.select_in_order(epoch).ids, ids)
+            pruner.observe(ids, losses_of(ids, epoch))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+def test_labels_may_have_any_integer_type(dtype):
+    pruner = rcap.RS2(LABELS.astype(dtype))
+    assert pruner.label_fingerprint == rcap.RS2(LABELS).label_fingerprint
+    np.testing.assert_array_equal(pruner.class_sizes, [60, 30, 10])
+
+
+def test_labels_may_be_a_list_or_a_tensor():
+    torch = pytest.importorskip("torch")
+    for labels in (LABELS.tolist(), torch.from_numpy(LABELS)):
+        assert rcap.RS2(labels).sample_count == len(LABELS)
+
+
+def test_losses_may_be_single_or_double():
+    for dtype in (np.float32, np.float64):
+        pruner = rcap.RCAP(LABELS)
+        pruner.observe(np.arange(len(LABELS), dtype=np.int32), LOSSES.astype(dtype))
+        assert pruner.pending_count == 0
+
+
+def test_ids_outlive_their_pruner():
+    pruner = pruner_of("rs2")
+    ids = pruner.select(0).ids
+    expected = ids.copy()
+    pruner.select(1)
+    del pruner
+    np.testing.assert_array_equal(ids, expected)
+
+
+def test_labels_are_not_kept_alive():
+    labels = LABELS.copy()
+    alive = weakref.ref(labels)
+    pruner = rcap.RS2(labels)
+    del labels
+    assert alive() is None and pruner.sample_count == len(LABELS)
+
+
+def test_weights_come_with_the_selection():
+    pruner = pruner_of("infobatch", annealing=1.0)
+    ids = pruner.select(0).ids
+    pruner.observe(ids, losses_of(ids, 0))
+    selection = pruner.select(1)
+    assert selection.weights.dtype == np.float32
+    assert set(selection.weights.tolist()) == {1.0, 2.0}
+
+
+@pytest.mark.parametrize("action, kind, text", [
+    (lambda p: p.observe([0], [float("nan")]), ValueError, "the loss of sample 0 is nan"),
+    (lambda p: p.observe([100], [1.0]), rcap.InvalidArgument, "id 100 does not exist; ids lie in 0..99"),
+    (lambda p: p.observe([0, 0], [1.0, 1.0]), rcap.InvalidArgument, "id 0 stands twice"),
+    (lambda p: p.observe([0], 1.0), rcap.InvalidArgument, "losses must be an array of one dimension"),
+    (lambda p: p.observe([0.5], [1.0]), rcap.InvalidArgument, "ids must be integers, not float64"),
+    (lambda p: p.observe([0], [1]), rcap.InvalidArgument, "losses must be float32 or float64, not int64"),
+    (lambda p: p.select(0), rcap.InvalidArgument, "initial loss"),
+    (lambda p: p.load("nowhere.rcap"), OSError, "nowhere.rcap"),
+    (lambda p: p.set_state(b"RCAPSTAT"), rcap.BadFile, "truncated"),
+    (lambda p: p.set_state(rcap.RS2(LABELS).state()), rcap.StateMismatch, 'written by method "rs2"'),
+    (lambda p: p.set_state(rcap.RCAP(LABELS[:50]).state()), rcap.StateMismatch, "50 samples"),
+    (lambda p: rcap.RCAP(LABELS, pruning_rate=1.0), rcap.InvalidArgument, "pruning_rate is 1"),
+    (lambda p: rcap.RCAP(LABELS, beta=0.0), rcap.InvalidArgument, "beta is 0"),
+    (lambda p: rcap.RCAP(LABELS, class_share="papers"), rcap.InvalidArgument, '"papers" is none of paper, mass, group'),
+    (lambda p: rcap.RCAP([]), rcap.InvalidArgument, "labels"),
+    (lambda p: rcap.RCAP([0, -1]), rcap.InvalidArgument, "the label of sample 1 is -1"),
+    (lambda p: rcap.make_pruner("rcpa", LABELS), rcap.InvalidArgument, 'no method "rcpa"'),
+])
+def test_errors_keep_their_text(action, kind, text):
+    pruner = rcap.RCAP(LABELS)
+    with pytest.raises(kind, match=None) as caught:
+        action(pruner)
+    assert text in str(caught.value)
+    assert isinstance(caught.value, rcap.Error)
+    assert pruner.pending_count == len(LABELS)
+
+
+def test_every_byte_of_a_state_is_guarded():
+    state = bytearray(pruner_of("rs2").state())
+    for place in range(len(state)):
+        state[place] ^= 1
+        with pytest.raises(rcap.Error):
+            pruner_of("rs2").set_state(bytes(state))
+        state[place] ^= 1
+
+
+def test_scorers_score():
+    rng = np.random.default_rng(2)
+    margins = rcap.MarginScorer(LABELS)
+    margins.add(np.arange(100), rng.normal(size=(100, 3)).astype(np.float32))
+    assert margins.scores().shape == (100,)
+    moves = rcap.DivergenceScorer(LABELS, epochs=3, window=3)
+    while not moves.done:
+        rows = rng.uniform(0.1, 1, (100, 3))
+        moves.add(np.arange(100), rows / rows.sum(1, keepdims=True))
+        moves.end_epoch()
+    assert (moves.scores() >= 0).all()
+    recalls = rcap.RecallScorer(3)
+    recalls.add([0, 0, 1, 2], [0, 1, 1, 0])
+    recalls.end_epoch()
+    np.testing.assert_allclose(recalls.recalls(), [0.5, 1.0, 0.0])
+    with pytest.raises(rcap.InvalidArgument, match="two dimensions"):
+        margins.add([0], [1.0, 2.0, 3.0])

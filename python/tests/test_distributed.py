@@ -1,0 +1,62 @@
+"""PruningSampler in several real processes, started by torchrun with Gloo."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from training import DYNAMIC, EPOCHS
+
+HERE = pathlib.Path(__file__).parent
+
+
+def torchrun(ranks, job, folder, *options):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}", *options,
+               str(HERE / "ranks_job.py"), job, str(folder)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=HERE, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory):
+    """The same trainings with 1, 2 and 3 ranks."""
+    folder = tmp_path_factory.mktemp("ranks")
+    for ranks in (1, 2, 3):
+        torchrun(ranks, "once", folder)
+    return folder
+
+
+@pytest.mark.parametrize("method", DYNAMIC)
+def test_the_number_of_ranks_changes_nothing(ended, method):
+    one, two, three = (torch.load(ended / f"{method}-{ranks}.pt") for ranks in (1, 2, 3))
+    assert one["state"] == two["state"] == three["state"]
+    for epoch in range(EPOCHS):
+        expected = sorted(one["seen"].get(epoch, []))
+        assert len(expected) == len(set(expected))
+        for ranks, run in ((2, two), (3, three)):
+            ids = run["seen"].get(epoch, [])
+            # Every sample is trained; as few as needed are trained twice, so that all ranks make as many batches.
+            assert sorted(set(ids)) == expected
+            assert len(ids) == -(-len(expected) // ranks) * ranks
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_resuming_is_exact(ranks, tmp_path):
+    torchrun(ranks, "matrix", tmp_path)
+
+
+def test_a_state_of_three_ranks_goes_on_with_two(ended):
+    torchrun(3, "stop", ended)
+    torchrun(2, "go-on", ended)
+
+
+def test_a_killed_rank_is_restarted_from_the_checkpoint(tmp_path):
+    torchrun(2, "crash", tmp_path, "--max-restarts=1")
+
+
+@pytest.mark.parametrize("job", ["disagree", "mistakes", "lengths", "initial", "early"])
+def test_two_ranks(job, tmp_path):
+    """What each job proves, ranks_job.py says."""
+    torchrun(2, job, tmp_path)

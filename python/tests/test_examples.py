@@ -1,0 +1,95 @@
+"""What a reader would copy works: every program of examples/python, and every example in docstrings and docs."""
+
+import doctest
+import importlib
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "python"
+EPOCHS = 2
+# Samples of the generated data, and how many of them RCAP takes an epoch at 0.9: floor(0.1 * n).
+ALL, KEPT = 4958, 495
+LINE = re.compile(r"(\w+) +([\d,]+) samples seen +worst class +([\d.]+) % +average class +([\d.]+) %")
+
+# What each needs, and how it is started if not by Python alone.
+PROGRAMS = {
+    "plain_loop.py": {"needs": "torch"},
+    "torchrun_loop.py": {"needs": "torch", "launcher": ["-m", "torch.distributed.run", "--standalone",
+                                                        "--nproc-per-node=2"]},
+    "lightning_loop.py": {"needs": "lightning"},
+    "hf_trainer.py": {"needs": "transformers"},
+    "accelerate_loop.py": {"needs": "accelerate"},
+    "sklearn_partial_fit.py": {"needs": "sklearn"},
+    "functional_loop.py": {"needs": "numpy"}}
+
+
+def run(program, *options):
+    """{"full": (samples seen, worst, average), "rcap": ...}, as the program prints them."""
+    about = PROGRAMS[program]
+    pytest.importorskip(about["needs"])
+    command = [sys.executable, *about.get("launcher", []), str(EXAMPLES / program), *map(str, options)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    lines = [match for line in result.stdout.splitlines() if (match := LINE.fullmatch(line))]
+    assert [line[1] for line in lines] == ["full", "rcap"], result.stdout
+    return {line[1]: (int(line[2].replace(",", "")), float(line[3]), float(line[4])) for line in lines}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_example_trains_on_everything_and_on_a_tenth(program):
+    results = run(program, "--epochs", EPOCHS)
+    # Two ranks repeat a sample where they cannot share evenly.
+    repeats = EPOCHS if "launcher" in PROGRAMS[program] else 0
+    assert EPOCHS * ALL <= results["full"][0] <= EPOCHS * ALL + repeats
+    assert EPOCHS * KEPT <= results["rcap"][0] <= EPOCHS * KEPT + repeats
+    for _, worst, average in results.values():
+        assert 0 <= worst <= average <= 100
+        assert average > 20  # of ten classes; guessing gives 10
+
+
+def test_the_seed_decides_the_result():
+    first = run("functional_loop.py", "--epochs", 1, "--seed", 1)
+    assert run("functional_loop.py", "--epochs", 1, "--seed", 1) == first
+    assert run("functional_loop.py", "--epochs", 1, "--seed", 2) != first
+
+
+def test_every_program_is_tested_and_described():
+    programs = {path.name for path in EXAMPLES.glob("*.py")} - {"toy_data.py"}
+    described = set(re.findall(r"^\| \[(\w+\.py)\]", (EXAMPLES / "README.md").read_text(), re.MULTILINE))
+    assert programs == described == set(PROGRAMS)
+
+
+def modules():
+    import rcap
+    return ["rcap", *(f"rcap.{path.stem}" for path in sorted(pathlib.Path(rcap.__file__).parent.glob("*.py"))
+                      if path.stem not in ("__init__", "__main__"))]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_docstrings(name):
+    try:
+        module = importlib.import_module(name)
+    except ImportError as missing:
+        if missing.name and missing.name.split(".")[0] != "rcap":
+            pytest.skip(f"{missing.name} is not installed")
+        raise
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+def test_there_are_docstring_examples():
+    import rcap
+    finder = doctest.DocTestFinder()
+    assert sum(len(test.examples) for test in finder.find(rcap)) > 0
+
+
+@pytest.mark.parametrize("page", ["python.md", "moving.md"])
+def test_docs(page):
+    pytest.importorskip("torch")
+    result = doctest.testfile(str(ROOT / "docs" / page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert result.attempted > 0
+    assert result.failed == 0

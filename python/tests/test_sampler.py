@@ -1,0 +1,187 @@
+"""PruningSampler in one process."""
+
+import io
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+import rcap
+from rcap.torch import Indexed, PruningSampler, initial_losses, total_steps
+from training import BATCH, DYNAMIC, EPOCHS, LABELS, Stopped, losses_of, make_loader, make_sampler, train
+
+
+@pytest.mark.parametrize("method", DYNAMIC)
+class TestEveryDynamicMethod:
+    def test_yields_the_selection_once(self, method):
+        sampler = make_sampler(method)
+        other = make_sampler(method)
+        for epoch in range(EPOCHS):
+            sampler.set_epoch(epoch)
+            length = len(sampler)
+            ids = list(sampler)
+            assert length == len(ids)
+            assert ids == other.pruner.select_in_order(epoch).ids.tolist()
+            sampler.observe(ids, losses_of(ids, epoch))
+            other.pruner.observe(ids, losses_of(ids, epoch).numpy())
+
+    def test_advances_by_itself(self, method):
+        assert train(make_sampler(method), set_epoch=False) == train(make_sampler(method))
+
+    def test_gives_the_same_again_until_something_is_observed(self, method):
+        sampler = make_sampler(method)
+        sampler.set_epoch(0)
+        iterator = iter(sampler)
+        first = [next(iterator) for _ in range(5)]
+        sampler.set_epoch(0)
+        assert list(sampler)[:5] == first
+
+    @pytest.mark.parametrize("workers", [0, 2])
+    @pytest.mark.parametrize("point", ["start", "middle", "last batch", "end of epoch", "twice in one epoch"])
+    def test_resumes_exactly(self, method, point, workers):
+        expected = train(make_sampler(method), workers)
+        stops = {
+            "start": [lambda epoch, done, batches: epoch == 1 and done == 0],
+            "middle": [lambda epoch, done, batches: epoch == 1 and done == batches // 2],
+            "last batch": [lambda epoch, done, batches: epoch == 1 and done == batches - 1],
+            "end of epoch": [lambda epoch, done, batches: epoch == 1 and done == batches],
+            "twice in one epoch": [lambda epoch, done, batches: epoch == 1 and done == 2] * 2}[point]
+        sampler = make_sampler(method)
+        first_epoch = 0
+        for stop in stops:
+            with pytest.raises(Stopped):
+                train(sampler, workers, stop, first_epoch)
+            file = io.BytesIO()
+            torch.save(sampler.state_dict(), file)
+            file.seek(0)
+            sampler = PruningSampler(rcap.make_pruner(method, LABELS, pruning_rate=0.6, seed=5, **DYNAMIC[method]))
+            sampler.load_state_dict(torch.load(file))
+            first_epoch = sampler.epoch
+        rest = train(sampler, workers, None, first_epoch)
+        assert rest.get(2) == expected[2]
+        for epoch in rest:
+            assert expected[epoch][len(expected[epoch]) - len(rest[epoch]):] == rest[epoch]
+
+
+def test_a_loader_that_drops_its_last_batch_gets_whole_ones():
+    sampler = make_sampler("rs2", batch_size=BATCH)
+    kept = sampler.pruner.keep_count
+    assert kept % BATCH > 0
+    assert len(sampler) == kept // BATCH * BATCH
+    assert sum(len(ids) for _, ids in make_loader(sampler, drop_last=True)) == len(sampler)
+
+
+def test_persistent_workers_see_every_epoch():
+    sampler = make_sampler("rcap")
+    expected = train(make_sampler("rcap"))
+    loader = make_loader(sampler, 2, persistent_workers=True)
+    for epoch in range(EPOCHS):
+        sampler.set_epoch(epoch)
+        batches = []
+        for _, ids in loader:
+            sampler.observe(ids, losses_of(ids, epoch))
+            batches.append(ids.tolist())
+        assert batches == expected[epoch]
+
+
+def test_returns_the_mean_loss_with_its_gradient():
+    sampler = make_sampler("rs2")
+    ids = torch.tensor(list(sampler)[:4])
+    losses = torch.tensor([1.0, 2.0, 3.0, 6.0], requires_grad=True)
+    mean = sampler.observe(ids, losses)
+    mean.backward()
+    assert mean.item() == 3 and losses.grad.tolist() == [0.25] * 4
+
+
+def test_weighs_where_the_method_does():
+    sampler = make_sampler("infobatch")
+    sampler.set_epoch(0)
+    ids = torch.tensor(list(sampler))
+    sampler.observe(ids, losses_of(ids, 0))
+    sampler.set_epoch(1)
+    selection = sampler.pruner.select_in_order(1)
+    ids = torch.tensor(list(sampler))
+    losses = losses_of(ids, 1)
+    expected = (losses * torch.from_numpy(selection.weights)).mean()
+    assert set(selection.weights.tolist()) == {1.0, 2.0}
+    torch.testing.assert_close(sampler.observe(ids, losses), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_losses_may_have_any_float_type(dtype):
+    sampler = make_sampler("rs2")
+    ids = torch.tensor(list(sampler))
+    assert sampler.observe(ids, losses_of(ids, 0).to(dtype)).dtype == dtype
+    assert sampler.pruner.pending_count == 0
+
+
+def test_initial_losses_leave_the_network_as_it_was():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 3))
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    data = TensorDataset(torch.randn(len(LABELS), 2), torch.from_numpy(LABELS))
+    sampler = PruningSampler(rcap.RCAP(LABELS))
+    model.eval()
+    initial_losses(model, DataLoader(Indexed(data), batch_size=64), sampler)
+    assert not model.training and not model[2].training
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert sampler.pruner.pending_count == 0
+
+
+def test_the_length_is_known_before_the_initial_losses():
+    sampler = PruningSampler(rcap.RCAP(LABELS))
+    assert len(sampler) == sampler.pruner.keep_count == 20
+    assert len(make_loader(sampler)) == 3
+
+
+def test_total_steps_are_those_made():
+    for method in ("rcap", "ucb", "balanced"):
+        sampler = make_sampler(method)
+        steps = total_steps(sampler, EPOCHS, BATCH)
+        assert steps == sum(len(batches) for batches in train(sampler).values())
+    with pytest.raises(rcap.InvalidArgument, match="cannot tell beforehand"):
+        total_steps(make_sampler("infobatch"), EPOCHS, BATCH)
+
+
+class TestMistakes:
+    def test_a_loss_that_was_reduced(self):
+        sampler = make_sampler("rs2")
+        ids = list(sampler)[:2]
+        with pytest.raises(rcap.InvalidArgument, match='reduction="none"'):
+            sampler.observe(ids, torch.tensor(1.0))
+        with pytest.raises(rcap.InvalidArgument, match="3 losses for 2 ids"):
+            sampler.observe(ids, torch.ones(3))
+
+    def test_a_loss_that_is_nan_names_the_sample(self):
+        sampler = make_sampler("rs2")
+        ids = list(sampler)[:2]
+        with pytest.raises(rcap.InvalidArgument, match=f"the loss of sample {ids[1]} is nan"):
+            sampler.observe(ids, torch.tensor([1.0, float("nan")]))
+
+    def test_observing_before_anything_is_selected(self):
+        with pytest.raises(rcap.InvalidArgument, match="nothing is selected yet"):
+            PruningSampler(rcap.RS2(LABELS)).observe([0], torch.ones(1))
+
+    def test_iterating_without_initial_losses(self):
+        with pytest.raises(rcap.InvalidArgument, match="initial"):
+            list(PruningSampler(rcap.RCAP(LABELS)))
+
+    def test_a_data_set_of_another_length(self):
+        model = torch.nn.Linear(2, 3)
+        data = TensorDataset(torch.randn(10, 2), torch.zeros(10, dtype=torch.long))
+        with pytest.raises(rcap.InvalidArgument, match="has 10 samples, the labels are 205"):
+            initial_losses(model, DataLoader(Indexed(data)), PruningSampler(rcap.RCAP(LABELS)))
+
+    def test_a_state_of_another_data_set(self):
+        state = make_sampler("rs2").state_dict()
+        other = PruningSampler(rcap.RS2(LABELS[:100]))
+        with pytest.raises(rcap.StateMismatch, match="this data set has 100"):
+            other.load_state_dict(state)
+        with pytest.raises(rcap.StateMismatch, match="not a state of PruningSampler"):
+            other.load_state_dict({"epoch": 3})
+
+    def test_an_epoch_that_is_past(self):
+        sampler = make_sampler("rs2")
+        sampler.set_epoch(2)
+        with pytest.raises(rcap.InvalidArgument, match="epoch 1 lies before 2"):
+            sampler.set_epoch(1)

@@ -1,0 +1,52 @@
+"""The types that an editor or mypy sees."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("mypy")
+
+USER = """
+import numpy as np
+import torch
+import rcap
+from rcap.torch import Indexed, PruningSampler, total_steps
+
+pruner = rcap.RCAP(np.arange(10) % 2, pruning_rate=0.5, class_share="group")
+selection = pruner.select(0)
+reveal_type(selection.ids)
+reveal_type(selection.weights)
+reveal_type(pruner.class_sizes)
+reveal_type(pruner.planned_batches(3, 2))
+sampler = PruningSampler(pruner)
+reveal_type(sampler.observe([1, 2], torch.ones(2)))
+reveal_type(total_steps(sampler, 3, 2))
+reveal_type(Indexed([1, 2])[0])
+"""
+
+
+def check(tmp_path, text):
+    (tmp_path / "user.py").write_text(text)
+    result = subprocess.run([sys.executable, "-m", "mypy", "--strict", "user.py"], cwd=tmp_path, capture_output=True,
+                            text=True, check=False)
+    return result.returncode, result.stdout
+
+
+def test_a_program_of_a_user_is_understood(tmp_path):
+    code, found = check(tmp_path, USER)
+    assert code == 0, found
+    types = [line.split('Revealed type is "')[1].rstrip('"') for line in found.splitlines() if "Revealed" in line]
+    assert [kind.replace("builtins.", "").replace("torch._tensor.", "torch.") for kind in types] == [
+        "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.signedinteger[numpy._typing._nbit_base._64Bit]]]",
+        "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.floating[numpy._typing._nbit_base._32Bit]]] | None",
+        "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.signedinteger[numpy._typing._nbit_base._64Bit]]]",
+        "int | None", "torch.Tensor", "int", "tuple[Any, int]"]
+
+
+@pytest.mark.parametrize("mistake", [
+    "rcap.RCAP([0, 1], betta=1.0)", "rcap.RCAP([0, 1], beta='warm')", "rcap.InfoBatch([0, 1])",
+    "rcap.RS2([0, 1]).select('first')"])
+def test_a_mistake_is_found(mistake, tmp_path):
+    code, found = check(tmp_path, f"import rcap\n{mistake}\n")
+    assert code == 1 and "user.py:2: error" in found

@@ -1,0 +1,61 @@
+"""A training without a network: what a sampler yields is recorded, and losses are a function of sample and epoch."""
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+import rcap
+from rcap.torch import Indexed, PruningSampler
+
+LABELS = np.array([0] * 120 + [1] * 60 + [2] * 25)
+EPOCHS, BATCH = 3, 8
+DYNAMIC = {
+    "rcap": {}, "rs2": {}, "rs2-replace": {}, "infobatch": {"epochs": EPOCHS, "annealing": 1.0},
+    "ucb": {"period": 1}, "epsilon-greedy": {"period": 1}, "balanced": {}}
+
+
+def losses_of(ids, epoch):
+    return (torch.as_tensor(ids) * 37 + epoch * 11) % 101 / 50 + 0.01
+
+
+def make_sampler(method, **options):
+    pruner = rcap.make_pruner(method, LABELS, pruning_rate=0.6, seed=5, **DYNAMIC[method])
+    sampler = PruningSampler(pruner, **options)
+    if pruner.needs_initial_losses:
+        ids = np.arange(sampler._ranks.rank, len(LABELS), sampler._ranks.size)
+        sampler.observe(ids, losses_of(ids, 7))
+        sampler.synchronize()
+    return sampler
+
+
+def make_loader(sampler, workers=0, **options):
+    data = TensorDataset(torch.arange(len(LABELS)))
+    return DataLoader(Indexed(data), sampler=sampler, batch_size=BATCH, num_workers=workers, **options)
+
+
+class Stopped(Exception):
+    """The training is to end here, as if the process had been killed."""
+
+
+def train(sampler, workers=0, stop=None, first_epoch=0, set_epoch=True):
+    """Trains to the end, or until `stop(epoch, batches done, batches of the epoch)` says so.
+
+    Returns the ids of every batch, by epoch.
+    """
+    seen = {}
+    for epoch in range(first_epoch, EPOCHS):
+        if set_epoch:
+            sampler.set_epoch(epoch)
+        loader = make_loader(sampler, workers)
+        batches = len(loader)
+        if stop and stop(epoch, 0, batches):
+            raise Stopped
+        for done, ((values,), ids) in enumerate(loader, 1):
+            assert torch.equal(values, ids)
+            sampler.observe(ids, losses_of(ids, epoch))
+            seen.setdefault(epoch, []).append(ids.tolist())
+            if stop and stop(epoch, done, batches):
+                sampler.synchronize()
+                raise Stopped
+    sampler.synchronize()
+    return seen
