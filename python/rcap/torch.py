@@ -14,6 +14,7 @@
 Under torch.distributed every rank makes the same selection and takes its part; losses are exchanged once an epoch.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from torch.utils.data import Dataset, Sampler
 
 from . import InvalidArgument, Pruner, StateMismatch
 from ._ranks import LocalLosses, Ranks
+
+LEARNING = {"rcap", "infobatch", "ucb", "epsilon-greedy"}  # the methods whose selections follow the losses
 
 __all__ = ["PruningSampler", "Indexed", "initial_losses", "total_steps"]
 
@@ -41,13 +44,20 @@ class Indexed(Dataset[tuple[Any, int]]):
         return len(self.dataset)
 
     def __getitem__(self, index: int) -> tuple[Any, int]:
+        self._check([index])
         return self.dataset[index], index
 
     def __getitems__(self, indices: Sequence[int]) -> list[tuple[Any, int]]:
         """A batch at once, as DataLoader asks for it; the data set's own way is taken where it has one."""
+        self._check(indices)
         fetch = getattr(self.dataset, "__getitems__", None)
         items = fetch(indices) if fetch else [self.dataset[index] for index in indices]
         return list(zip(items, indices))
+
+    def _check(self, indices: Sequence[int]) -> None:
+        if max(indices, default=0) >= len(self.dataset):
+            raise InvalidArgument(f"Indexed: sample {max(indices)} was asked for, and the data set has "
+                                  f"{len(self.dataset)}; give the pruner the labels of this data set")
 
 
 class PruningSampler(Sampler[int]):
@@ -107,9 +117,10 @@ class PruningSampler(Sampler[int]):
         """Says which epoch the next pass is. Saying it again changes nothing."""
         if epoch < self._epoch:
             raise InvalidArgument(f"PruningSampler: epoch {epoch} lies before {self._epoch}, the last one")
-        self._ended, self._pass = False, None
+        self._ended = False
         if epoch != self._epoch or self._selection is None:
             self._enter(epoch)
+        self._pass = None
 
     def __len__(self) -> int:
         """How many samples the pass under way hands out on this rank; between passes, the next one.
@@ -198,6 +209,9 @@ class PruningSampler(Sampler[int]):
         self._start()
 
     def _enter(self, epoch):
+        if self._pass is not None and len(self._pass) > 0 and self._observed == 0 and self.pruner.method in LEARNING:
+            warnings.warn(f"no loss was observed in epoch {self._epoch}, so {self.pruner.method} learns nothing: call "
+                          "sampler.observe(ids, losses) for every batch", RuntimeWarning, stacklevel=3)
         self.synchronize()
         self._epoch, self._ended, self._pass, self._observed = epoch, False, None, 0
         self._select()

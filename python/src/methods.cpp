@@ -70,7 +70,11 @@ void add_rcap(nb::module_& module) {
       "class_share: \"paper\" (the printed formula), \"mass\" (the authors' code) or \"group\" "
       "(every class weighs the same).\n"
       "initial_loss: \"forward\" (observe all samples once before the first select) or "
-      "\"log-c\" (none needed).",
+      "\"log-c\" (none needed).\n\n"
+      ">>> pruner = RCAP([0] * 90 + [1] * 10, pruning_rate=0.9, class_share=\"group\")\n"
+      ">>> pruner.observe(range(100), [1.0] * 100)\n"
+      ">>> len(pruner.select(0))\n"
+      "10",
       [](Method<0>* self, nb::object labels, double pruning_rate, double beta,
          const std::string& class_share, const std::string& initial_loss, const std::string& clip,
          std::int64_t min_per_class, std::uint64_t seed, int threads,
@@ -115,7 +119,14 @@ void add_infobatch(nb::module_& module) {
       "All samples above the mean loss, a part of the others with larger weights.\n\n"
       "epochs: of the whole run.\n"
       "batch_size: with it the run is shortened to pruning_rate; without it the method runs as "
-      "published and pruning_rate has no effect.",
+      "published and pruning_rate has no effect.\n\n"
+      ">>> pruner = InfoBatch([0, 1] * 50, epochs=10)\n"
+      ">>> ids = pruner.select(0).ids  # everything: no loss is known yet\n"
+      ">>> pruner.observe(ids, [0.1] * 50 + [2.0] * 50)\n"
+      ">>> selection = pruner.select(1)\n"
+      ">>> len(selection), selection.weights.max().item()  # half of the easy ones, weighing "
+      "twice\n"
+      "(75, 2.0)",
       [](Method<3>* self, nb::object labels, double pruning_rate, std::int64_t epochs,
          std::optional<std::int64_t> batch_size, double prune_probability, double annealing,
          std::uint64_t seed, int threads, std::optional<std::int64_t> class_count) {
@@ -183,7 +194,10 @@ void add_scored(nb::module_& module) {
   add_method<6>(
       module, "CCS",
       "An even cover of the range of margins, without the hardest.\n\n"
-      "scores: of `MarginScorer`, one per sample.",
+      "scores: of `MarginScorer`, one per sample.\n\n"
+      ">>> pruner = CCS([0, 1] * 5, pruning_rate=0.6, scores=[0.1 * i for i in range(10)])\n"
+      ">>> len(pruner.select(0))\n"
+      "4",
       [](Method<6>* self, nb::object labels, double pruning_rate, nb::object scores,
          double hard_cutoff, std::int64_t strata, std::uint64_t seed, int threads,
          std::optional<std::int64_t> class_count) {

@@ -90,9 +90,16 @@ void bind_pruner(nb::module_& module) {
               "The factor of each sample's loss, beside its id; None where all are 1.")
       .def("__len__", [](const PySelection& self) { return nb::len(self.ids); });
 
-  nb::class_<PrunerHandle>(module, "Pruner",
-                           "Decides before each epoch which samples to train on: the base of all "
-                           "methods.")
+  nb::class_<PrunerHandle>(
+      module, "Pruner",
+      "Decides before each epoch which samples to train on: the base of all "
+      "methods.\n\n"
+      ">>> pruner = RS2([0, 1, 0, 1], pruning_rate=0.5, seed=1)\n"
+      ">>> first = pruner.select(0).ids\n"
+      ">>> pruner.observe(first, [0.7, 0.3])  # by methods that learn from losses, used\n"
+      ">>> second = pruner.select(1).ids\n"
+      ">>> sorted([*first.tolist(), *second.tolist()])  # all, before any repeat\n"
+      "[0, 1, 2, 3]")
       .def_prop_ro("method",
                    [](const PrunerHandle& self) { return std::string(self.pruner->method()); })
       .def_ro("seed", &PrunerHandle::seed)

@@ -38,9 +38,14 @@ void add_outputs(Scorer& scorer, nb::handle ids_object, nb::handle outputs, cons
 }  // namespace
 
 void bind_scorers(nb::module_& module) {
-  nb::class_<MarginScorer>(module, "MarginScorer",
-                           "The scores of CCS: margins of the true class, summed over a training "
-                           "on everything.")
+  nb::class_<MarginScorer>(
+      module, "MarginScorer",
+      "The scores of CCS: margins of the true class, summed over a training "
+      "on everything.\n\n"
+      ">>> scorer = MarginScorer([0, 1])\n"
+      ">>> scorer.add([0, 1], [[2.0, 0.0], [2.0, 0.0]])  # once an epoch, each sample\n"
+      ">>> [round(score, 2) for score in scorer.scores().tolist()]\n"
+      "[0.76, -0.76]")
       .def(
           "__init__",
           [](MarginScorer* self, nb::object labels, const std::string& kind,
@@ -84,7 +89,12 @@ void bind_scorers(nb::module_& module) {
 
   nb::class_<RecallScorer>(module, "RecallScorer",
                            "The recalls of MetriQ: of each class on held-out data, at the best "
-                           "epoch.")
+                           "epoch.\n\n"
+                           ">>> scorer = RecallScorer(2)\n"
+                           ">>> scorer.add(labels=[0, 0, 1], predictions=[0, 1, 1])\n"
+                           ">>> scorer.end_epoch()\n"
+                           ">>> scorer.recalls().tolist()\n"
+                           "[0.5, 1.0]")
       .def(
           "__init__",
           [](RecallScorer* self, std::int64_t class_count) {

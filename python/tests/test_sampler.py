@@ -1,6 +1,7 @@
 """PruningSampler in one process."""
 
 import io
+import warnings
 
 import pytest
 import torch
@@ -179,6 +180,23 @@ class TestMistakes:
             other.load_state_dict(state)
         with pytest.raises(rcap.StateMismatch, match="not a state of PruningSampler"):
             other.load_state_dict({"epoch": 3})
+
+    @pytest.mark.parametrize("workers", [0, 1])
+    def test_a_data_set_that_is_shorter_than_the_labels(self, workers):
+        data = Indexed(TensorDataset(torch.arange(50)))
+        with pytest.raises(rcap.InvalidArgument, match="and the data set has 50; give the pruner the labels of this"):
+            list(DataLoader(data, sampler=make_sampler("rs2"), batch_size=BATCH, num_workers=workers))
+
+    def test_an_epoch_in_which_nothing_is_observed(self):
+        for method in ("rcap", "rs2"):
+            sampler = make_sampler(method)
+            list(sampler)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                sampler.set_epoch(1)
+            texts = [str(warning.message) for warning in caught]
+            assert texts == (["no loss was observed in epoch 0, so rcap learns nothing: call sampler.observe(ids, losses) "
+                              "for every batch"] if method == "rcap" else [])
 
     def test_an_epoch_that_is_past(self):
         sampler = make_sampler("rs2")
