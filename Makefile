@@ -9,7 +9,7 @@ CTEST := .venv/bin/ctest
 PYTHON3 := .venv/bin/python
 
 # How long `make test` runs each fuzz target.
-RCAP_FUZZ_SECONDS ?= 30
+RCAP_FUZZ_SECONDS ?= 20
 
 # CMake finds Ninja here.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -31,7 +31,7 @@ build: setup  ## build the program build/rcap
 demo: build  ## build, train on Fashion-MNIST and compare the methods
 	build/rcap study plans/demo.toml --out demo-out
 
-test: check-format build  ## check the format, then run every test, optimised, under sanitizers and fuzzed
+test: check-format build  ## check the format, then run every test, optimised, under sanitizers, fuzzed, from Python
 	$(CTEST) --preset release
 	$(CMAKE) --preset asan -DRCAP_FUZZ_SECONDS=$(RCAP_FUZZ_SECONDS)
 	$(CMAKE) --build --preset asan
