@@ -50,7 +50,8 @@ bench: build  ## build and run the benchmarks
 
 bench-python: build  ## install the Python package and measure it against DataCull and InfoBatch
 	scripts/test-python --install-only
-	build/python-env/bin/python -m pip install --quiet --no-deps datacull==1.0.2 orjsonl xopen orjson tqdm
+	build/python-env/bin/python -m pip install --quiet orjsonl==1.0.0
+	build/python-env/bin/python -m pip install --quiet --no-deps datacull==1.0.2  # its own wishes bring another torch
 	build/python-env/bin/python bench/python.py
 
 format: setup  ## format every tracked C++ file

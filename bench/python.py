@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
@@ -199,6 +200,7 @@ def measure_loaders(options, labels, workers):
     pruning = DataLoader(dataset, sampler=sampler, **common)
     subset = DataLoader(dataset, sampler=SubsetRandomSampler(ids), **common)
     rounds = []
+    warnings.simplefilter("ignore")  # of losses that nobody observes: here only the loaders are measured
     for epoch in range(options.rounds + 1):
         sampler.set_epoch(epoch)
         sides = {"pruning": pruning, "subset": subset}
@@ -311,8 +313,8 @@ def describe(options, versions, machine):
              f"pruned, batch {options.batch_size}, one thread, {options.rounds} rounds after a warm-up; {machine}; "
              + ", ".join(f"{name} {version}" for name, version in versions.items() if version) + "."]
     if not versions["datacull"]:
-        about.append("datacull is not installed and was left out: `pip install --no-deps datacull orjsonl`, and xopen, "
-                     "orjson and tqdm.")
+        about.append("datacull is not installed and was left out: `pip install orjsonl`, `pip install --no-deps "
+                     "datacull`.")
     return about
 
 

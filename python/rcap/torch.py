@@ -14,6 +14,7 @@
 Under torch.distributed every rank makes the same selection and takes its part; losses are exchanged once an epoch.
 """
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -148,12 +149,12 @@ class PruningSampler(Sampler[int]):
         self._pass, self._observed = self._part(remaining), 0
         if self._ranks.size > 1:
             self._local.expect(own=remaining[self._ranks.rank::self._ranks.size], repeats=self._pass)
-        return self._walk(self._pass)
+        return itertools.chain.from_iterable(self._lists(self._pass))
 
-    def _walk(self, ids):
-        # Lists are handed out faster than arrays, number by number.
+    def _lists(self, ids):
+        """The ids as lists of Python's numbers, which a loader takes fastest; not all at once, they are large."""
         for first in range(0, len(ids), 4096):
-            yield from ids[first:first + 4096].tolist()
+            yield ids[first:first + 4096].tolist()
         if self._pass is ids:
             self._ended = True
 
@@ -167,8 +168,11 @@ class PruningSampler(Sampler[int]):
             shape = tuple(losses.shape) if isinstance(losses, torch.Tensor) else type(losses).__name__
             raise InvalidArgument(f'observe: losses have shape {shape}; one loss for each sample is needed: compute '
                                   'them with reduction="none"')
-        ids = ids.cpu().numpy() if isinstance(ids, torch.Tensor) else np.asarray(ids)
-        self._record(ids, _on_host(losses))
+        ids = _on_host(ids) if isinstance(ids, torch.Tensor) else np.asarray(ids)
+        if self._ranks.size == 1:
+            self.pruner.observe(ids, _losses_on_host(losses))
+        else:
+            self._local.add(ids, _losses_on_host(losses))
         self._observed += len(ids)
         if self._weights is None:
             return losses.mean()
@@ -258,12 +262,6 @@ class PruningSampler(Sampler[int]):
             return count // (self._batch_size * size) * self._batch_size
         return -(-count // size)
 
-    def _record(self, ids, losses):
-        if self._ranks.size == 1:
-            self.pruner.observe(ids, losses)
-        else:
-            self._local.add(ids, losses)
-
 
 def wants_initial_losses(pruner: Pruner) -> bool:
     """Whether the loss of some sample is still missing before the first epoch."""
@@ -276,11 +274,16 @@ def _planned_count(pruner, epoch):
     return None if until is None or before is None else until - before
 
 
-def _on_host(losses):
+def _on_host(tensor):
+    return tensor.numpy() if tensor.is_cpu else tensor.cpu().numpy()
+
+
+def _losses_on_host(losses):
     losses = losses.detach()
-    if losses.dtype not in (torch.float32, torch.float64):
+    # Compared one by one: a test for membership takes longer than all the rest.
+    if losses.dtype is not torch.float32 and losses.dtype is not torch.float64:
         losses = losses.float()
-    return losses.cpu().numpy()
+    return _on_host(losses)
 
 
 def _on_device(value, device):

@@ -5,6 +5,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "buffer.hpp"
 #include "pruner_handle.hpp"
 #include "rcap/core/training_order.hpp"
 
@@ -45,21 +46,31 @@ PySelection select_in_order(PrunerHandle& self, std::int64_t epoch) {
 }
 
 template <class Real>
-void observe_as(Pruner& pruner, std::span<const SampleId> ids, const Array& losses) {
-  const auto values = span_of<Real>(losses);
-  if (ids.size() < LongCall) return pruner.observe(ids, values);
+void observe_spans(Pruner& pruner, std::span<const SampleId> ids, std::span<const Real> losses) {
+  if (ids.size() < LongCall) return pruner.observe(ids, losses);
   const nb::gil_scoped_release released;
-  pruner.observe(ids, values);
+  pruner.observe(ids, losses);
+}
+
+/// What a batch brings: an int64 array of ids and a float32 array of losses, in a third of the
+/// time that any kind of array takes. False if they are something else.
+bool observe_batch(Pruner& pruner, nb::handle ids_object, nb::handle losses_object) {
+  const Buffer ids(ids_object);
+  const Buffer losses(losses_object);
+  if (!ids.holds<SampleId>() || !losses.holds<float>()) return false;
+  observe_spans(pruner, ids.span<SampleId>(), losses.span<float>());
+  return true;
 }
 
 void observe(PrunerHandle& self, nb::handle ids_object, nb::handle losses_object) {
+  if (observe_batch(*self.pruner, ids_object, losses_object)) return;
   std::vector<SampleId> storage;
   const Array ids_array = as_array("observe: ids", ids_object);
   const Array losses = as_array("observe: losses", losses_object);
   const auto ids = as_ids("observe: ids", ids_array, storage);
   const nb::dlpack::dtype type = losses.dtype();
-  if (type == nb::dtype<float>()) return observe_as<float>(*self.pruner, ids, losses);
-  if (type == nb::dtype<double>()) return observe_as<double>(*self.pruner, ids, losses);
+  if (type == nb::dtype<float>()) return observe_spans(*self.pruner, ids, span_of<float>(losses));
+  if (type == nb::dtype<double>()) return observe_spans(*self.pruner, ids, span_of<double>(losses));
   refuse_type("observe: losses", "float32 or float64", type);
 }
 

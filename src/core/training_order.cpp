@@ -16,7 +16,7 @@ namespace {
 class BucketSort {
  public:
   BucketSort(std::span<const SampleId> ids, const RandomStream& stream)
-      : stream_(stream), bucket_bits_(static_cast<int>(std::bit_width(ids.size() / 8))) {
+      : stream_(stream), bucket_bits_(static_cast<int>(std::bit_width(ids.size() / 2))) {
     next_.resize((std::size_t{1} << bucket_bits_) + 1);
     for (const SampleId id : ids) ++next_[bucket_of(stream_.bits(id)) + 1];
     for (std::size_t b = 1; b < next_.size(); ++b) next_[b] += next_[b - 1];
