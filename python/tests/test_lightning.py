@@ -17,7 +17,7 @@ L = pytest.importorskip("lightning")
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from rcap.lightning import PruningCallback, PruningSampler
-from rcap.torch import Indexed
+from rcap.torch import Indexed, total_steps
 from rcap.torch import PruningSampler as PlainSampler
 from small_network import (
     METHODS, Recorder, check_rest, check_selections, make_dataset, make_layer, make_pruner, same_weights)
@@ -173,6 +173,21 @@ def test_a_second_stop_in_one_epoch_changes_nothing(tmp_path):
     rest = fit("rcap", tmp_path, checkpoint=tmp_path / "b" / f"batch-step={step + 3}.ckpt")
     check_rest(rest.recorder, whole.recorder)
     assert same_weights(rest, whole)
+
+
+@pytest.mark.parametrize("method, lightning_knows", [("rcap", True), ("rs2", True), ("ucb", False)])
+def test_the_steps_of_a_run_are_known_before_it(method, lightning_knows, tmp_path):
+    class Scheduled(Network):
+        def configure_optimizers(self):
+            self.estimated = self.trainer.estimated_stepping_batches
+            return super().configure_optimizers()
+
+    sampler = PruningSampler(make_pruner(method))
+    network = Scheduled(sampler)
+    trainer = make_trainer(tmp_path, [make_callback(sampler)], method)
+    trainer.fit(network, make_loader(sampler))
+    assert trainer.global_step == total_steps(sampler, EPOCHS, BATCH)
+    assert (network.estimated == trainer.global_step) == lightning_knows
 
 
 def test_testing_a_checkpoint_leaves_the_sampler_alone(tmp_path):
