@@ -3,13 +3,11 @@
 import pathlib
 import sys
 
-import torch.distributed as dist
-
 import rcap
 from rcap.lightning import PruningSampler
+from ranks import check_same_state, check_two_parts
 from small_network import make_pruner, same_weights
 from test_lightning import Network, checkpoints, make_callback, make_loader, make_trainer
-from training import EPOCHS
 
 DDP = {"devices": 2, "strategy": "ddp"}
 
@@ -22,27 +20,14 @@ def fit(method, folder, callbacks=(), checkpoint=None, **options):
     return network
 
 
-def of_all_ranks(value):
-    found = [None] * dist.get_world_size()
-    dist.all_gather_object(found, value)
-    return found
-
-
 def train(folder):
     for method in ("rcap", "ucb"):
         place = folder / method
         whole = fit(method, place, checkpoints(place))
         sampler = whole.recorder.sampler
         assert sampler.rank_count == 2
-        for epoch in range(EPOCHS):
-            parts = of_all_ranks(whole.recorder.ids(epoch))
-            together = parts[0] + parts[1]
-            selected = sampler.pruner.planned_batches(epoch + 1, 1) - sampler.pruner.planned_batches(epoch, 1)
-            assert len(parts[0]) == len(parts[1]), epoch
-            assert len(set(together)) == selected, (method, epoch, len(set(together)))
-            assert len(together) - selected == selected % 2
-        states = of_all_ranks(sampler.pruner.state())
-        assert states[0] == states[1]
+        check_two_parts(whole.recorder, sampler.pruner)
+        check_same_state(sampler.pruner)
         first = len(whole.recorder.batches(0))
         for point in (f"batch-step={first + 2}", "end-epoch=0"):
             rest = fit(method, folder, checkpoint=place / f"{point}.ckpt")

@@ -5,7 +5,6 @@ import os
 import pathlib
 import signal
 import sys
-import time
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 import rcap
 from rcap.torch import Indexed, PruningSampler, initial_losses
+from ranks import of_all_ranks
 from training import DYNAMIC, EPOCHS, LABELS, Stopped, losses_of, make_sampler, train
 
 POINTS = {
@@ -26,9 +26,7 @@ POINTS = {
 
 def together(seen):
     """The batches of all ranks: ids trained in an epoch, repeats that fill up included."""
-    found = [None] * dist.get_world_size()
-    dist.all_gather_object(found, seen)
-    time.sleep(0.05)  # Gloo's threads let go of their tensors; Python 3.11 must not fork a worker meanwhile
+    found = of_all_ranks(seen)
     epochs = set().union(*found)
     return {epoch: [id for part in found for batch in part.get(epoch, []) for id in batch] for epoch in epochs}
 
