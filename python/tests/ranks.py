@@ -1,0 +1,30 @@
+"""What the jobs of several ranks share."""
+
+import time
+
+import torch.distributed as dist
+
+from training import EPOCHS
+
+
+def of_all_ranks(value):
+    found = [None] * dist.get_world_size()
+    dist.all_gather_object(found, value)
+    time.sleep(0.05)  # Gloo's threads let go of their tensors; Python 3.11 must not fork a worker meanwhile
+    return found
+
+
+def check_two_parts(recorder, pruner):
+    """Both ranks trained equally many samples, together those of the selection, one twice where need be."""
+    for epoch in range(EPOCHS):
+        parts = of_all_ranks(recorder.ids(epoch))
+        together = parts[0] + parts[1]
+        selected = pruner.planned_batches(epoch + 1, 1) - pruner.planned_batches(epoch, 1)
+        assert len(parts[0]) == len(parts[1]), epoch
+        assert len(set(together)) == selected, (pruner.method, epoch, len(set(together)))
+        assert len(together) - selected == selected % 2, epoch
+
+
+def check_same_state(pruner):
+    states = of_all_ranks(pruner.state())
+    assert states[0] == states[1]
