@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/hash64.hpp"
 #include "core/state_format.hpp"
 #include "fuzz/fuzz_input.hpp"
 #include "rcap/core/state_file.hpp"
@@ -32,7 +33,7 @@ std::vector<std::uint8_t> mended(fuzz::Input input) {
   Head head;
   head.file_bytes = bytes.size();
   std::memcpy(bytes.data(), &head, sizeof head);
-  Hash hash;
+  Hash64 hash;
   hash.add(bytes.data(), bytes.size() - ChecksumBytes);
   const std::uint64_t checksum = hash.value();
   std::memcpy(bytes.data() + bytes.size() - ChecksumBytes, &checksum, ChecksumBytes);
