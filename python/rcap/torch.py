@@ -242,14 +242,17 @@ class PruningSampler(Sampler[int]):
         return ids[pending[ids]]
 
     def _part(self, ids):
-        """What this rank takes: every size-th sample, as many as every other rank; the first ones again if need be."""
+        """What this rank takes: every size-th sample, as many as every other rank.
+
+        The first samples of the epoch fill up, also after a resume: it then trains the same ones twice.
+        """
         size = self._ranks.size
         if self._batch_size is not None:
             whole = self._batch_size * size
             return ids[:len(ids) // whole * whole][self._ranks.rank::size]
         missing = -len(ids) % size
         if missing:
-            ids = np.concatenate([ids, np.resize(ids, missing)])
+            ids = np.concatenate([ids, np.resize(self._selection.ids, missing)])
         return ids[self._ranks.rank::size]
 
     def _planned_length(self, epoch):

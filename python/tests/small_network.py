@@ -30,7 +30,8 @@ def make_layer():
 
 
 def make_pruner(method, **options):
-    return rcap.make_pruner(method, LABELS, pruning_rate=0.6, seed=5, **{**DYNAMIC[method], **options})
+    """Keeps 92 samples: neither one rank nor two end an epoch with a batch of one, which batch norm refuses."""
+    return rcap.make_pruner(method, LABELS, pruning_rate=0.55, seed=5, **{**DYNAMIC[method], **options})
 
 
 class Recorder:
