@@ -107,7 +107,7 @@ def crash_once(folder):
         return False
 
     train(sampler, 0, save_and_crash, first)
-    assert os.environ["TORCHELASTIC_RESTART_COUNT"] == "1"
+    assert os.environ["TORCHELASTIC_RESTART_COUNT"] != "0"
     whole = make_sampler("rcap")
     train(whole)
     assert sampler.pruner.state() == whole.pruner.state()

@@ -53,7 +53,8 @@ def test_a_state_of_three_ranks_goes_on_with_two(ended):
 
 
 def test_a_killed_rank_is_restarted_from_the_checkpoint(tmp_path):
-    torchrun(2, "crash", tmp_path, "--max-restarts=1")
+    # One restart is needed; on a busy machine Gloo may fail to connect in the first.
+    torchrun(2, "crash", tmp_path, "--max-restarts=3")
 
 
 @pytest.mark.parametrize("job", ["disagree", "mistakes", "lengths", "initial", "early"])
