@@ -129,7 +129,8 @@ class PruningSampler(Sampler[int]):
         Other ranks have no part in this. So with several of them a coming epoch is as long as the method can tell
         beforehand; where it cannot (InfoBatch), TypeError is raised, as by all that has no length, until `set_epoch`.
         """
-        over = self._ended and self._pass is not None and self._observed >= len(self._pass)
+        # Ended without a pass: a state of a finished epoch was loaded.
+        over = self._ended and (self._pass is None or self._observed >= len(self._pass))
         must_wait = self._ranks.size > 1 or wants_initial_losses(self.pruner)
         if must_wait and (over or self._selection is None):
             return self._planned_length(self._epoch + over)
@@ -295,7 +296,8 @@ def _on_device(value, device):
     if isinstance(value, Mapping):
         return type(value)({name: _on_device(part, device) for name, part in value.items()})
     if isinstance(value, (list, tuple)):
-        return type(value)(_on_device(part, device) for part in value)
+        parts = [_on_device(part, device) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)  # a named tuple takes them singly
     return value
 
 

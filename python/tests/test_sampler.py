@@ -2,6 +2,7 @@
 
 import io
 import warnings
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -83,6 +84,27 @@ def test_persistent_workers_see_every_epoch():
             sampler.observe(ids, losses_of(ids, epoch))
             batches.append(ids.tolist())
         assert batches == expected[epoch]
+
+
+def test_the_length_after_a_finished_epoch_was_loaded_is_that_of_the_next():
+    before = make_sampler("ucb")
+    ids = list(before)
+    before.observe(ids, losses_of(ids, 0))
+    after = make_sampler("ucb")
+    after.load_state_dict(before.state_dict())
+    assert len(ids) == len(LABELS)  # the first epoch of ucb is whole
+    assert len(after) == len(list(after)) == after.pruner.keep_count
+
+
+def test_initial_losses_take_named_batches():
+    class Batch(NamedTuple):
+        inputs: torch.Tensor
+        targets: torch.Tensor
+
+    data = [Batch(torch.ones(2), torch.tensor(label)) for label in LABELS]
+    sampler = PruningSampler(rcap.RCAP(LABELS))
+    initial_losses(torch.nn.Linear(2, 3), DataLoader(Indexed(data), batch_size=64), sampler)
+    assert sampler.pruner.pending_count == 0
 
 
 def test_returns_the_mean_loss_with_its_gradient():
