@@ -57,12 +57,7 @@ bench-python: build  ## install the Python package and measure it against DataCu
 format: setup  ## format every tracked C++ file
 	$(LIST_SOURCES) | xargs -0 -r clang-format -i
 
-check-bench-python: build  ## install the Python package and measure it against DataCull and InfoBatch
-	scripts/test-python --install-only
-	build/python-env/bin/python -m pip install --quiet --no-deps datacull==1.0.2 orjsonl xopen orjson tqdm
-	build/python-env/bin/python bench/python.py
-
-format: setup  ## fail where a tracked C++ file is not formatted
+check-format: setup  ## fail where a tracked C++ file is not formatted
 	$(LIST_SOURCES) | xargs -0 -r clang-format --dry-run --Werror
 
 clean:  ## remove build folders and the demo's output; .venv stays
