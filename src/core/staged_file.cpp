@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <fcntl.h>
+#include <optional>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
+
+#include <sys/file.h>
 
 #include "core/file_handle.hpp"
 #include "core/formatted.hpp"
@@ -91,6 +96,52 @@ class Target {
   FileHandle folder_;
 };
 
+/// The names a file has before it is published: `.NAME.<process>-<number>.tmp`.
+class TemporaryNames {
+ public:
+  explicit TemporaryNames(const std::string& name)
+      : start_(formatted(".{}.", name.size() <= LongestNameRepeated ? name : "rcap")) {}
+
+  [[nodiscard]] std::string make(int number) const {
+    return formatted("{}{}-{}{}", start_, ::getpid(), number, End);
+  }
+
+  /// @return the process that made a file of this name; nothing if it is not one of ours
+  [[nodiscard]] std::optional<pid_t> process_of(std::string_view name) const {
+    if (!name.starts_with(start_) || !name.ends_with(End)) return std::nullopt;
+    name.remove_prefix(start_.size());
+    pid_t process = 0;
+    const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), process);
+    const bool is_ours = error == std::errc() && process > 0 && *rest == '-';
+    return is_ours ? std::optional(process) : std::nullopt;
+  }
+
+ private:
+  static constexpr std::string_view End = ".tmp";
+
+  std::string start_;
+};
+
+/// Whoever writes a temporary file holds its lock, so one without is a dead process's.
+bool take_lock(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0; }
+
+/// Removes what killed processes left of this file. A live process may have let go of its
+/// lock (`temporary_path`), and the processes of another container cannot be asked: both
+/// the number and the lock must be free.
+void remove_leftovers(const Target& target, const TemporaryNames& names) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(target.folder_path(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    const auto process = names.process_of(name);
+    if (!process || ::kill(*process, 0) == 0 || errno != ESRCH) continue;
+    const int file =
+        ::openat(target.folder(), name.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) continue;
+    const FileHandle handle(file);
+    if (take_lock(file)) ::unlinkat(target.folder(), name.c_str(), 0);
+  }
+}
+
 }  // namespace
 
 class StagedFile::Impl {
@@ -141,13 +192,16 @@ class StagedFile::Impl {
 
  private:
   [[nodiscard]] int create() {
-    const std::string& name = target_.name();
+    const TemporaryNames names(target_.name());
+    remove_leftovers(target_, names);
     for (int attempt = 0;; ++attempt) {
-      temporary_name_ = formatted(
-          ".{}.{}-{}.tmp", name.size() <= LongestNameRepeated ? name : "rcap", ::getpid(), attempt);
+      temporary_name_ = names.make(attempt);
       const int descriptor = ::openat(target_.folder(), temporary_name_.c_str(),
                                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-      if (descriptor >= 0) return descriptor;
+      if (descriptor >= 0) {
+        take_lock(descriptor);  // a file system without locks keeps its leftovers
+        return descriptor;
+      }
       if (errno != EEXIST || attempt == LastAttempt) target_.refuse("cannot make a file", errno);
     }
   }

@@ -1,6 +1,7 @@
 #include "rcap/core/staged_file.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -133,6 +135,46 @@ TEST_F(StagedFileTest, StepsOverTemporaryFilesOfOthers) {
   second.publish();
   EXPECT_EQ(read_bytes(path_), "second");
   EXPECT_EQ(read_bytes(taken), "someone else's");
+}
+
+TEST_F(StagedFileTest, RemovesWhatAKilledProcessLeft) {
+  for (const std::string& name : {std::string("a"), std::string(255, 'n')}) {
+    const fs::path path = folder_ / name;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      StagedFile file(path);
+      write(file, std::string(2 << 20, 'x'));
+      ::raise(SIGKILL);
+    }
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    ASSERT_EQ(names_in_folder().size(), 1U);
+    { StagedFile other(folder_ / "other"); }
+    EXPECT_EQ(names_in_folder().size(), 1U);
+    StagedFile(path).publish();
+    EXPECT_THAT(names_in_folder(), ElementsAre(name));
+    fs::remove(path);
+  }
+}
+
+TEST_F(StagedFileTest, LeavesFilesThatALiveProcessMayBeWriting) {
+  // Another container's processes look dead from here, but their files are locked.
+  const pid_t dead = ::fork();
+  if (dead == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(dead, nullptr, 0), dead);
+  const std::string name = ".a." + std::to_string(dead) + "-0.tmp";
+  {
+    StagedFile elsewhere(folder_ / "b");
+    fs::rename(elsewhere.temporary_path(), folder_ / name);
+    StagedFile(path_).publish();
+    EXPECT_THAT(names_in_folder(), ElementsAre(name, "a"));
+  }
+  // No longer locked. The others are not of this kind of name.
+  const std::vector<std::string> others = {".a.1x-0.tmp", ".a.old.tmp", ".a.tmp",
+                                           ".b." + std::to_string(dead) + "-0.tmp"};
+  for (const auto& other : others) std::ofstream(folder_ / other) << "someone else's";
+  StagedFile(path_).publish();
+  EXPECT_THAT(names_in_folder(),
+              ElementsAre(".a.1x-0.tmp", ".a.old.tmp", ".a.tmp", others[3], "a"));
 }
 
 TEST_F(StagedFileTest, TakesTheLongestNameThereIs) {

@@ -20,7 +20,7 @@ namespace rcap {
 ///     weights.publish();
 ///
 /// What was not published is removed by the destructor. A process that is killed leaves
-/// `.NAME.<process>-<number>.tmp` behind, which can be deleted.
+/// `.NAME.<process>-<number>.tmp` behind, which goes when the file is next staged.
 ///
 /// After an exception the contents are not to be trusted: every later call throws
 /// `InvalidArgument`, as it does after `publish`.
