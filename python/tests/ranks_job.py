@@ -88,7 +88,7 @@ def go_on(folder):
 
 
 def crash_once(folder):
-    """Rank 1 is killed in the first run; the second goes on from the checkpoint."""
+    """Rank 1 is killed; torchrun starts both ranks again, which go on from the checkpoint."""
     sampler, first = make_sampler("rcap"), 0
     checkpoint = folder / "checkpoint.pt"
     killed_before = checkpoint.exists()

@@ -1,5 +1,6 @@
 """PruningSampler in several real processes, started by torchrun with Gloo."""
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -12,10 +13,12 @@ from training import DYNAMIC, EPOCHS
 HERE = pathlib.Path(__file__).parent
 
 
-def torchrun(ranks, job, folder):
+def torchrun(ranks, job, folder, restarts=0):
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}",
-               str(HERE / "ranks_job.py"), job, str(folder)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=HERE, check=False)
+               f"--max-restarts={restarts}", str(HERE / "ranks_job.py"), job, str(folder)]
+    # By default the ranks after a restart may find the addresses of those before it, and hang (docs/python.md).
+    environment = os.environ | {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=HERE, env=environment, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
@@ -53,10 +56,7 @@ def test_a_state_of_three_ranks_goes_on_with_two(ended):
 
 
 def test_a_killed_rank_is_restarted_from_the_checkpoint(tmp_path):
-    with pytest.raises(AssertionError, match="Signal 9"):
-        torchrun(2, "crash", tmp_path)
-    assert (tmp_path / "checkpoint.pt").exists()
-    torchrun(2, "crash", tmp_path)
+    torchrun(2, "crash", tmp_path, restarts=1)
 
 
 @pytest.mark.parametrize("job", ["disagree", "mistakes", "lengths", "initial", "early"])
