@@ -8,7 +8,6 @@
 #include <memory>
 #include <numeric>
 #include <string_view>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -27,6 +26,7 @@
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/training_order.hpp"
 #include "rcap/core/weighted_draw.hpp"
+#include "rcap/core/workers.hpp"
 
 namespace rcap::cli {
 namespace {
@@ -138,7 +138,7 @@ struct Timings {
 class SelectBench {
  public:
   explicit SelectBench(const BenchArguments& arguments)
-      : arguments_(arguments), progress_(!arguments.quiet) {}
+      : arguments_(arguments), progress_(!arguments.quiet), workers_(arguments.common.threads) {}
 
   void run() {
     setup_seconds_ = nanoseconds_of([this] { make_data(); }) * 1e-9;
@@ -218,22 +218,20 @@ class SelectBench {
         [&] { put_in_training_order(selection, arguments_.common.seed, ordered_); });
   }
 
-  /// Every thread makes the keys of its own part of the samples.
+  /// The keys of all samples and nothing else: what a selection cannot do without.
   double time_floor(std::int64_t epoch) {
     const LossWeights weights{pruner_->memory().stored_losses(), arguments_.beta};
     const RandomStream stream(arguments_.common.seed, Purpose::Selection, epoch);
-    const std::int64_t parts = arguments_.common.threads;
-    std::vector<double> sums(static_cast<std::size_t>(parts));
-    const auto sum_part = [&](std::int64_t part) {
-      const SampleId first = arguments_.sample_count / parts * part;
-      const SampleId last = part + 1 == parts ? arguments_.sample_count
-                                              : arguments_.sample_count / parts * (part + 1);
-      sums[static_cast<std::size_t>(part)] = sum_of_keys(*classes_, weights, stream, first, last);
-    };
+    constexpr std::int64_t FloorSamples = 1 << 16;
+    const std::int64_t chunks = (arguments_.sample_count + FloorSamples - 1) / FloorSamples;
+    std::vector<double> sums(static_cast<std::size_t>(chunks));
     const double time = nanoseconds_of([&] {
-      std::vector<std::jthread> others;
-      for (std::int64_t part = 1; part < parts; ++part) others.emplace_back(sum_part, part);
-      sum_part(0);
+      workers_.for_each_chunk(chunks, [&](std::int64_t chunk, int) {
+        const SampleId first = chunk * FloorSamples;
+        const SampleId last = std::min(first + FloorSamples, arguments_.sample_count);
+        sums[static_cast<std::size_t>(chunk)] =
+            sum_of_keys(*classes_, weights, stream, first, last);
+      });
     });
     key_sum_ += std::accumulate(sums.begin(), sums.end(), 0.0);
     return time;
@@ -261,6 +259,7 @@ class SelectBench {
 
   const BenchArguments& arguments_;
   ProgressBar progress_;
+  Workers workers_;
   PeakMemory peak_;
   std::shared_ptr<const ClassIndex> classes_;
   std::unique_ptr<RcapPruner> pruner_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "core/batch_checks.hpp"
 #include "core/formatted.hpp"
 #include "core/saturate.hpp"
 #include "rcap/core/class_budget.hpp"
@@ -88,24 +89,27 @@ void Pruner::check_and_record(std::span<const SampleId> ids, std::span<const Rea
         formatted("observe: nothing is selected yet; {} takes no initial losses, call select first",
                   method_));
   }
-  const auto sample_count = static_cast<std::uint64_t>(classes_->sample_count());
   constexpr std::size_t BlockIds = 256;
+  constexpr std::size_t NearBytes = 1 << 18;  // what a core's own cache holds beside the rest
+  std::uint64_t* pending = pending_.words().data();
+  const bool pending_is_far = pending_.words().size_bytes() > NearBytes;
   for (std::size_t first = 0; first < ids.size(); first += BlockIds) {
     const std::size_t last = std::min(first + BlockIds, ids.size());
-    bool all_exist = true;
-    for (std::size_t i = first; i < last; ++i) {
-      all_exist &= static_cast<std::uint64_t>(ids[i]) < sample_count;
+    const auto block = ids.subspan(first, last - first);
+    bool sound = all_exist(block, classes_->sample_count());
+    // What is far away is on its way while the rest is checked.
+    if (sound && pending_is_far) {
+      for (const SampleId id : block) __builtin_prefetch(pending + id / 64, 1, 2);
     }
-    // What is recorded later lies far away: it is on its way while losses are checked.
-    std::uint64_t* pending = pending_.words().data();
-    if (all_exist) {
-      for (std::size_t i = first; i < last; ++i) __builtin_prefetch(pending + ids[i] / 64, 1, 2);
-      prefetch(ids.subspan(first, last - first));
-    }
+    if (sound) prefetch(block);
+    sound = sound && all_are_losses(losses.subspan(first, last - first));
     for (std::size_t i = first; i < last; ++i) {
+      if (!sound && !(exists(ids[i]) && is_loss(losses[i]))) {
+        refuse(ids, i, static_cast<double>(losses[i]));
+      }
       const auto id = static_cast<std::uint64_t>(ids[i]);
       const std::uint64_t bit = std::uint64_t{1} << (id % 64);
-      if (!is_loss(losses[i]) || id >= sample_count || (pending[id / 64] & bit) == 0) [[unlikely]] {
+      if ((pending[id / 64] & bit) == 0) [[unlikely]] {
         refuse(ids, i, static_cast<double>(losses[i]));
       }
       pending[id / 64] ^= bit;
@@ -127,7 +131,7 @@ void Pruner::refuse(std::span<const SampleId> ids, std::size_t at, double loss) 
   for (std::size_t i = 0; i < at; ++i) pending_.insert(ids[i]);
   const SampleId id = ids[at];
   std::string reason;
-  if (id < 0 || id >= classes_->sample_count()) {
+  if (!exists(id)) {
     reason = formatted("id {} does not exist; ids lie in 0..{}", id, classes_->sample_count() - 1);
   } else if (!is_loss(loss)) {
     reason = formatted("the loss of sample {} is {}; losses must be finite and >= 0", id, loss);

@@ -18,7 +18,7 @@ std::vector<SampleId> first_ids(std::int64_t count) {
 }
 
 TEST(TrainingOrder, SortsByTheRandomBitsOfOrder) {
-  for (const std::int64_t count : {0, 1, 2, 7, 1000, 100'000}) {
+  for (const std::int64_t count : {0, 1, 2, 7, 1023, 1024, 100'000, 1'000'000}) {
     const RandomStream stream(4, Purpose::Order, 9);
     std::vector<SampleId> expected = first_ids(count);
     std::ranges::sort(expected, {}, [&](SampleId id) { return stream.bits(id); });

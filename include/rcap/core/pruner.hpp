@@ -137,6 +137,9 @@ class Pruner {
  private:
   template <class Real>
   void check_and_record(std::span<const SampleId> ids, std::span<const Real> losses);
+  [[nodiscard]] bool exists(SampleId id) const noexcept {
+    return id >= 0 && id < classes_->sample_count();
+  }
   /// Takes back the marks of the ids before `at` and says what is wrong with that one.
   [[noreturn]] void refuse(std::span<const SampleId> ids, std::size_t at, double loss);
   [[nodiscard]] StateIdentity identity() const;

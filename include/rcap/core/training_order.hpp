@@ -15,7 +15,7 @@ struct Selection;
 /// other samples left out, so two methods that share a seed differ in what they select
 /// and not in the order of what they share.
 ///
-/// O(ids) time; no memory beside the result but a count for every one to two ids.
+/// O(ids) time; hardly any memory beside the result.
 [[nodiscard]] std::vector<SampleId> training_order(std::span<const SampleId> ids,
                                                    std::uint64_t seed, std::int64_t epoch);
 
