@@ -97,6 +97,7 @@ class LocalLosses:
     """
 
     _ELSEWHERE, _EXPECTED, _OBSERVED, _REPEAT = range(4)
+    _MOST_NAMED = 8
 
     def __init__(self, sample_count):
         self._sample_count = sample_count
@@ -144,4 +145,8 @@ class LocalLosses:
 
     def _refuse_if(self, wrong, ids, reason):
         if wrong.any():
-            raise InvalidArgument(f"observe: sample {int(ids[wrong][0])} {reason}; nothing was recorded")
+            first, *others = ids[wrong].tolist()
+            named = ", ".join(map(str, others[:self._MOST_NAMED]))
+            more = f" and {len(others) - self._MOST_NAMED} more" if len(others) > self._MOST_NAMED else ""
+            also = f" (as {named}{more})" if others else ""
+            raise InvalidArgument(f"observe: sample {first} {reason}{also}; nothing was recorded")

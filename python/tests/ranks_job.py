@@ -148,6 +148,9 @@ def mistakes(folder):
     refused(lambda: sampler.observe([len(LABELS)], one), f"sample {len(LABELS)} does not exist; ids lie in 0..204")
     refused(lambda: sampler.observe([-1], one), "sample -1 does not exist")
     refused(lambda: sampler.observe(mine[:1], one * float("nan")), f"sample {mine[0]} has a loss that is negative or not")
+    refused(lambda: sampler.observe(mine[:2], torch.full((2,), torch.inf)),
+            f"sample {mine[0]} has a loss that is negative or not finite (as {mine[1]});")
+    refused(lambda: sampler.observe(mine[:10], torch.full((10,), -1.0)), f", {mine[8]} and 1 more); nothing")
     refused(lambda: sampler.observe(mine[:2], one), "1 losses for 2 ids")
     sampler.observe(mine[:1], one)
     refused(lambda: sampler.observe(mine[:1], one), f"sample {mine[0]} was observed before in this epoch")

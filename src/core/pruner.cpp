@@ -26,6 +26,22 @@ bool is_loss(Real loss) {
   return loss >= 0 && loss <= std::numeric_limits<Real>::max();
 }
 
+/// "the loss of sample 7 is nan", and so on for the first few that are no losses.
+template <class Real>
+std::string describe_bad(std::span<const SampleId> ids, std::span<const Real> losses) {
+  constexpr std::size_t MostNamed = 8;
+  std::vector<std::string> named;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (is_loss(losses[i]) || ++count > MostNamed) continue;
+    named.push_back(
+        formatted("{} of sample {} is {}", count == 1 ? "the loss" : "that", ids[i], losses[i]));
+  }
+  std::string text = named.front();
+  for (std::size_t i = 1; i < named.size(); ++i) text += ", " + named[i];
+  return count > MostNamed ? formatted("{}, and {} more", text, count - MostNamed) : text;
+}
+
 }  // namespace
 
 Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
@@ -105,12 +121,12 @@ void Pruner::check_and_record(std::span<const SampleId> ids, std::span<const Rea
     sound = sound && all_are_losses(losses.subspan(first, last - first));
     for (std::size_t i = first; i < last; ++i) {
       if (!sound && !(exists(ids[i]) && is_loss(losses[i]))) {
-        refuse(ids, i, static_cast<double>(losses[i]));
+        refuse(ids, losses, i);
       }
       const auto id = static_cast<std::uint64_t>(ids[i]);
       const std::uint64_t bit = std::uint64_t{1} << (id % 64);
       if ((pending[id / 64] & bit) == 0) [[unlikely]] {
-        refuse(ids, i, static_cast<double>(losses[i]));
+        refuse(ids, losses, i);
       }
       pending[id / 64] ^= bit;
     }
@@ -127,14 +143,15 @@ void Pruner::check_and_record(std::span<const SampleId> ids, std::span<const Rea
   }
 }
 
-void Pruner::refuse(std::span<const SampleId> ids, std::size_t at, double loss) {
+template <class Real>
+void Pruner::refuse(std::span<const SampleId> ids, std::span<const Real> losses, std::size_t at) {
   for (std::size_t i = 0; i < at; ++i) pending_.insert(ids[i]);
   const SampleId id = ids[at];
   std::string reason;
   if (!exists(id)) {
     reason = formatted("id {} does not exist; ids lie in 0..{}", id, classes_->sample_count() - 1);
-  } else if (!is_loss(loss)) {
-    reason = formatted("the loss of sample {} is {}; losses must be finite and >= 0", id, loss);
+  } else if (!is_loss(losses[at])) {
+    reason = describe_bad(ids, losses) + "; losses must be finite and >= 0";
   } else if (std::ranges::count(ids.first(at), id) > 0) {
     reason = formatted("id {} stands twice in one call; give each sample once", id);
   } else if (epoch_ < 0 || selected_.contains(id)) {

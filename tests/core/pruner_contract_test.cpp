@@ -140,6 +140,12 @@ TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
   EXPECT_THAT(refusal({a, b}, {1, nan}), HasSubstr(formatted("the loss of sample {} is nan", b)));
   EXPECT_THAT(refusal({a, b}, {1, infinity}), HasSubstr(formatted("sample {} is inf", b)));
   EXPECT_THAT(refusal({a, b}, {1, -0.5}), HasSubstr(formatted("sample {} is -0.5", b)));
+  EXPECT_THAT(refusal({a, b}, {nan, -1}),
+              HasSubstr(formatted("the loss of sample {} is nan, that of sample {} is -1; losses "
+                                  "must be finite and >= 0; nothing was recorded",
+                                  a, b)));
+  EXPECT_THAT(refusal(std::vector<SampleId>(10, a), std::vector<double>(10, nan)),
+              HasSubstr(formatted("that of sample {} is nan, and 2 more; losses", a)));
   EXPECT_THAT(refusal({a, 2000}, {1, 1}), HasSubstr("id 2000 does not exist; ids lie in 0..1999"));
   EXPECT_THAT(refusal({a, -1}, {1, 1}), HasSubstr("id -1 does not exist"));
   EXPECT_THAT(refusal({a, b, a}, {1, 1, 1}),

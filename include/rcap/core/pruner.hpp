@@ -141,7 +141,9 @@ class Pruner {
     return id >= 0 && id < classes_->sample_count();
   }
   /// Takes back the marks of the ids before `at` and says what is wrong with that one.
-  [[noreturn]] void refuse(std::span<const SampleId> ids, std::size_t at, double loss);
+  template <class Real>
+  [[noreturn]] void refuse(std::span<const SampleId> ids, std::span<const Real> losses,
+                           std::size_t at);
   [[nodiscard]] StateIdentity identity() const;
   void list_all_state(StateFields& fields);
   /// @param where  what a message begins with
