@@ -54,7 +54,7 @@ class BatchReader::Work {
     starting_ = true;
     item_done_.wait(lock, [this] { return under_way_ == 0; });
     starting_ = false;
-    ids_ = ids;
+    ids_.assign(ids.begin(), ids.end());
     random_ = random;
     next_batch_ = first_batch;
     holds_batch_ = false;
@@ -78,7 +78,7 @@ class BatchReader::Work {
       wait_for(slot, count);
     }
     ++next_batch_;
-    batch_ = {ids_.subspan(static_cast<std::size_t>(first), count),
+    batch_ = {std::span(ids_).subspan(static_cast<std::size_t>(first), count),
               std::span(slot.images).first(count * numbers_per_image()),
               std::span(slot.labels).first(count)};
     return &batch_;
@@ -204,7 +204,8 @@ class BatchReader::Work {
   Batch batch_;
   Memory own_memory_;
 
-  std::span<const SampleId> ids_;
+  /// A copy: who gives up in mid-epoch may drop the list while workers still read it.
+  std::vector<SampleId> ids_;
   std::optional<RandomStream> random_;
   std::int64_t next_batch_ = 0;
   bool holds_batch_ = false;  ///< the batch before `next_batch_` may still be read

@@ -1,5 +1,6 @@
 #include "rcap/data/batch_reader.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include <gmock/gmock.h>
@@ -105,6 +106,15 @@ TEST_P(BatchReaderWays, CanBeStartedAnewInTheMiddle) {
   }
   reader.start(ids, 0, std::nullopt);
   EXPECT_EQ(read_all(reader), ids);
+}
+
+TEST_P(BatchReaderWays, OutlivesTheListItReads) {
+  const Split split = pixels(200, GetParam());
+  BatchReader reader(split, plain(), {.batch_size = 8, .workers = 3});
+  auto ids = backwards(200);
+  reader.start(ids, 0, std::nullopt);
+  std::ranges::fill(ids, 0);
+  EXPECT_EQ(read_all(reader), backwards(200));
 }
 
 TEST_P(BatchReaderWays, NamesTheFirstImageThatCannotBeRead) {

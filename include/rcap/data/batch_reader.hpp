@@ -46,7 +46,7 @@ class BatchReader {
 
   [[nodiscard]] ImageShape shape() const noexcept;
 
-  /// Begins with batch `first_batch` of `ids`, which must live until the last batch is read.
+  /// Begins with batch `first_batch` of `ids`.
   /// @param random  for training; nothing for evaluation
   void start(std::span<const SampleId> ids, std::int64_t first_batch,
              std::optional<RandomStream> random);
