@@ -101,17 +101,16 @@ TEST(DrawWeighted, HasTheWorkedInclusionProbabilities) {
 /// What `draw_weighted` must give: all keys, a full sort, the best of each class.
 std::vector<SampleId> draw_by_sorting(const ClassIndex& classes, const LossWeights& weights,
                                       const Counts& counts, const RandomStream& stream) {
-  std::vector<SampleId> ids(static_cast<std::size_t>(classes.sample_count()));
-  std::iota(ids.begin(), ids.end(), 0);
-  const auto rank = [&](SampleId id) {
-    return std::tuple(
-        -race_key(weights.losses[static_cast<std::size_t>(id)], weights.beta, stream.bits(id)),
-        stream.bits(id));
-  };
-  std::ranges::sort(ids, {}, rank);
+  std::vector<std::tuple<double, std::uint64_t, SampleId>> ranked;
+  for (SampleId id = 0; id < classes.sample_count(); ++id) {
+    const std::uint64_t bits = stream.bits(id);
+    const float loss = weights.losses[static_cast<std::size_t>(id)];
+    ranked.emplace_back(-race_key(loss, weights.beta, bits), bits, id);
+  }
+  std::ranges::sort(ranked);
   Counts left = counts;
   std::vector<SampleId> drawn;
-  for (const SampleId id : ids) {
+  for (const auto& [key, bits, id] : ranked) {
     if (left[static_cast<std::size_t>(classes.class_of(id))]-- > 0) drawn.push_back(id);
   }
   std::ranges::sort(drawn);
