@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace state_format;
 
-constexpr std::size_t BufferBytes = std::size_t{1} << 20;
+constexpr std::size_t ReadBufferBytes = std::size_t{1} << 20;
 
 /// Where the bytes of a state come from.
 class StateSource {
@@ -186,7 +186,7 @@ class StateReader {
     Hash64 hash;
     const std::uint64_t end = file_bytes_ - ChecksumBytes;
     std::vector<std::byte> buffer(
-        static_cast<std::size_t>(std::min<std::uint64_t>(BufferBytes, end)));
+        static_cast<std::size_t>(std::min<std::uint64_t>(ReadBufferBytes, end)));
     for (std::uint64_t at = 0; at < end;) {
       const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), end - at));
       source_.read_at(at, buffer.data(), bytes);

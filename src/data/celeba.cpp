@@ -24,8 +24,8 @@ constexpr std::uint8_t TrainSplit = 0, TestSplit = 2;
 
 constexpr std::array<std::int64_t, 4> TrainGroups{71629, 66874, 22880, 1387};
 constexpr std::array<std::int64_t, 4> TestGroups{9767, 7535, 2480, 180};
-constexpr OfficialCounts OfficialTrain{"training", 162770, TrainGroups};
-constexpr OfficialCounts OfficialTest{"test", 19962, TestGroups};
+constexpr OfficialCounts CelebaTrain{"training", 162770, TrainGroups};
+constexpr OfficialCounts CelebaTest{"test", 19962, TestGroups};
 
 /// A list as published, else as copied.
 fs::path find_list(const fs::path& folder, std::string_view name) {
@@ -114,8 +114,8 @@ Dataset open_celeba(const fs::path& folder, const ImageFileOptions& options) {
                       partition_path.string(), partition_path.string(),
                       fmt::format("unpack {}.zip again", ImageFolderName)},
                      options, dataset);
-  dataset.remarks.push_back(compare_counts(OfficialTrain, dataset.train, dataset.group_names));
-  dataset.remarks.push_back(compare_counts(OfficialTest, dataset.test, dataset.group_names));
+  dataset.remarks.push_back(compare_counts(CelebaTrain, dataset.train, dataset.group_names));
+  dataset.remarks.push_back(compare_counts(CelebaTest, dataset.test, dataset.group_names));
   return dataset;
 }
 

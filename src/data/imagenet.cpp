@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr OfficialCounts OfficialTrain{"training", 1281167, {}};
-constexpr OfficialCounts OfficialTest{"test", 50000, {}};
+constexpr OfficialCounts ImagenetTrain{"training", 1281167, {}};
+constexpr OfficialCounts ImagenetTest{"test", 50000, {}};
 constexpr std::int64_t OfficialClasses = 1000;
 constexpr std::string_view FlatBegins = "ILSVRC2012_val_";
 constexpr std::string_view FlatEnds = ".JPEG";
@@ -205,8 +205,8 @@ Dataset open_imagenet(const fs::path& folder, const ImageFileOptions& options) {
   dataset.train = make_split(std::move(train), options.least_side);
   dataset.test = make_split(std::move(test), options.least_side);
   remark_classes(dataset);
-  dataset.remarks.push_back(compare_counts(OfficialTrain, dataset.train, {}));
-  dataset.remarks.push_back(compare_counts(OfficialTest, dataset.test, {}));
+  dataset.remarks.push_back(compare_counts(ImagenetTrain, dataset.train, {}));
+  dataset.remarks.push_back(compare_counts(ImagenetTest, dataset.test, {}));
   return dataset;
 }
 

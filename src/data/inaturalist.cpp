@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view Annotations = "train_val2017.zip";
+constexpr std::string_view AnnotationArchive = "train_val2017.zip";
 constexpr std::string_view Pictures = "train_val_images.tar.gz";
 
 /// Actinopterygii, Amphibia, Animalia, Arachnida, Aves, Chromista, Fungi, Insecta, Mammalia,
@@ -28,15 +28,15 @@ constexpr std::array<std::int64_t, 13> TrainClasses{1982,   15318, 5228, 4873,  
                                                     100479, 29333, 7536, 158407, 308,    35201};
 constexpr std::array<std::int64_t, 13> TestClasses{637,   2385, 1362, 1086,  21226, 144, 1780,
                                                    18076, 3490, 1841, 38206, 73,    5680};
-constexpr OfficialCounts OfficialTrain{"training", 579184, TrainClasses};
-constexpr OfficialCounts OfficialTest{"test", 95986, TestClasses};
+constexpr OfficialCounts InaturalistTrain{"training", 579184, TrainClasses};
+constexpr OfficialCounts InaturalistTest{"test", 95986, TestClasses};
 
 fs::path find_list(const fs::path& folder, std::string_view name) {
   for (const fs::path& place : {folder / name, folder / "train_val2017" / name}) {
     if (is_there(place)) return place;
   }
   throw BadFile(
-      fmt::format("{}: holds no {}; unpack {} there", folder.string(), name, Annotations));
+      fmt::format("{}: holds no {}; unpack {} there", folder.string(), name, AnnotationArchive));
 }
 
 /// The list's images with the indices that the classes have in `class_names`.
@@ -87,8 +87,8 @@ Dataset open_inaturalist(const fs::path& folder, const ImageFileOptions& options
                       take_images(std::move(test), test_path, folder, dataset.class_names),
                       train_path.string(), test_path.string(), fmt::format("unpack {}", Pictures)},
                      options, dataset);
-  dataset.remarks.push_back(compare_counts(OfficialTrain, dataset.train, dataset.class_names));
-  dataset.remarks.push_back(compare_counts(OfficialTest, dataset.test, dataset.class_names));
+  dataset.remarks.push_back(compare_counts(InaturalistTrain, dataset.train, dataset.class_names));
+  dataset.remarks.push_back(compare_counts(InaturalistTest, dataset.test, dataset.class_names));
   return dataset;
 }
 

@@ -27,8 +27,8 @@ constexpr std::uint8_t TrainSplit = 0, TestSplit = 2;
 
 constexpr std::array<std::int64_t, 4> TrainGroups{3498, 184, 56, 1057};
 constexpr std::array<std::int64_t, 4> TestGroups{2255, 2255, 642, 642};
-constexpr OfficialCounts OfficialTrain{"training", 4795, TrainGroups};
-constexpr OfficialCounts OfficialTest{"test", 5794, TestGroups};
+constexpr OfficialCounts WaterbirdsTrain{"training", 4795, TrainGroups};
+constexpr OfficialCounts WaterbirdsTest{"test", 5794, TestGroups};
 
 /// Remembers in which line an id stood.
 void check_id(const TextTable& table, const std::string& field,
@@ -98,8 +98,8 @@ Dataset open_waterbirds(const fs::path& folder, const ImageFileOptions& options)
   open_listed_images({take_split(table, place, TrainSplit), take_split(table, place, TestSplit),
                       table_path, table_path, fmt::format("unpack {}.tar.gz again", Archive)},
                      options, dataset);
-  dataset.remarks.push_back(compare_counts(OfficialTrain, dataset.train, dataset.group_names));
-  dataset.remarks.push_back(compare_counts(OfficialTest, dataset.test, dataset.group_names));
+  dataset.remarks.push_back(compare_counts(WaterbirdsTrain, dataset.train, dataset.group_names));
+  dataset.remarks.push_back(compare_counts(WaterbirdsTest, dataset.test, dataset.group_names));
   return dataset;
 }
 

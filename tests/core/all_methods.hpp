@@ -11,6 +11,11 @@
 
 namespace rcap {
 
+/// A data set with a single class.
+inline std::shared_ptr<const ClassIndex> all_of_one_class(std::size_t sample_count) {
+  return std::make_shared<const ClassIndex>(std::vector<int>(sample_count, 0));
+}
+
 /// A small long-tailed data set: class j has about half of class j - 1.
 inline std::shared_ptr<const ClassIndex> small_data_set(SampleId sample_count = 2000) {
   const RandomStream random(123, Purpose::Synthetic, 0);

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr int Epochs = 9;
+constexpr int SomeEpochs = 9;
 
 class EveryMethod : public testing::TestWithParam<Variant> {
  protected:
@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(, EveryMethod, testing::ValuesIn(all_variants()),
 TEST_P(EveryMethod, SelectsDistinctSamplesInAscendingOrder) {
   const auto pruner = make();
   observe_initial_losses(*pruner);
-  for (const Selection& selection : run_epochs(*pruner, 0, Epochs)) {
+  for (const Selection& selection : run_epochs(*pruner, 0, SomeEpochs)) {
     EXPECT_TRUE(std::ranges::is_sorted(selection.ids, std::ranges::less_equal{}) ||
                 selection.ids.size() < 2);
     EXPECT_EQ(std::ranges::adjacent_find(selection.ids), selection.ids.end());
@@ -48,7 +48,7 @@ TEST_P(EveryMethod, SelectsDistinctSamplesInAscendingOrder) {
 TEST_P(EveryMethod, KeepsExactlyItsBudgetWhenItPrunes) {
   const auto pruner = make();
   observe_initial_losses(*pruner);
-  for (const Selection& selection : run_epochs(*pruner, 0, Epochs)) {
+  for (const Selection& selection : run_epochs(*pruner, 0, SomeEpochs)) {
     // InfoBatch keeps what lies above the mean; the bandits see all data once.
     if (GetParam().method == "infobatch") continue;
     const bool warms_up = pruner->method() == "ucb" || pruner->method() == "epsilon-greedy";
@@ -61,7 +61,7 @@ TEST_P(EveryMethod, KeepsExactlyItsBudgetWhenItPrunes) {
 TEST_P(EveryMethod, GivesOnePositiveWeightPerSampleOrNone) {
   const auto pruner = make();
   observe_initial_losses(*pruner);
-  for (const Selection& selection : run_epochs(*pruner, 0, Epochs)) {
+  for (const Selection& selection : run_epochs(*pruner, 0, SomeEpochs)) {
     if (selection.weights.empty()) continue;
     EXPECT_EQ(selection.weights.size(), selection.ids.size());
     EXPECT_THAT(selection.weights, testing::Each(testing::Gt(0)));
@@ -71,11 +71,11 @@ TEST_P(EveryMethod, GivesOnePositiveWeightPerSampleOrNone) {
 TEST_P(EveryMethod, SelectsTheSameWithAnyNumberOfThreads) {
   const auto expected = make(1);
   observe_initial_losses(*expected);
-  const auto selections = run_epochs(*expected, 0, Epochs);
+  const auto selections = run_epochs(*expected, 0, SomeEpochs);
   for (const int threads : {2, 7}) {
     const auto pruner = make(threads);
     observe_initial_losses(*pruner);
-    EXPECT_TRUE(run_epochs(*pruner, 0, Epochs) == selections) << threads;
+    EXPECT_TRUE(run_epochs(*pruner, 0, SomeEpochs) == selections) << threads;
   }
 }
 
@@ -84,7 +84,7 @@ TEST_P(EveryMethod, SelectsTheSameWhateverTheOrderOfObserving) {
   const auto in_parts = make();
   observe_initial_losses(*in_one);
   observe_initial_losses(*in_parts);
-  for (int epoch = 0; epoch < Epochs; ++epoch) {
+  for (int epoch = 0; epoch < SomeEpochs; ++epoch) {
     const Selection selection = in_one->select(epoch);
     ASSERT_TRUE(in_parts->select(epoch) == selection) << epoch;
     in_one->observe(selection.ids, losses_of(selection.ids, epoch));
@@ -118,7 +118,7 @@ TEST_P(EveryMethod, DrawsAnewForAnotherSeed) {
   const auto other = make(1, 28);
   observe_initial_losses(*one);
   observe_initial_losses(*other);
-  EXPECT_FALSE(run_epochs(*one, 0, Epochs) == run_epochs(*other, 0, Epochs));
+  EXPECT_FALSE(run_epochs(*one, 0, SomeEpochs) == run_epochs(*other, 0, SomeEpochs));
 }
 
 TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "core/expect_throw.hpp"
+#include "file_bytes.hpp"
 #include "file_size_limit.hpp"
 #include "rcap/core/error.hpp"
 #include "temporary_folder.hpp"
@@ -32,11 +33,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 using testing::StrEq;
-
-std::string read_bytes(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 void write(StagedFile& file, std::string_view text) { file.write(text.data(), text.size()); }
 

@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include "file_bytes.hpp"
 #include "file_size_limit.hpp"
 #include "rcap/core/error.hpp"
 #include "temporary_folder.hpp"
@@ -65,11 +66,6 @@ StateIdentity identity() {
           .class_count = 2,
           .label_fingerprint = 0x0123456789abcdefULL,
           .options = {"pruning_rate=0.5", "beta=1"}};
-}
-
-std::string read_bytes(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void write_bytes(const fs::path& path, std::string_view bytes) {

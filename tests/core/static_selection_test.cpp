@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/expect_throw.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
@@ -25,17 +26,6 @@ using Scores = std::vector<float>;
 using Recalls = std::vector<double>;
 
 constexpr float Infinity = std::numeric_limits<float>::infinity();
-
-template <class F>
-std::string complaint(F&& f) {
-  try {
-    (void)f();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "accepted";
-  return {};
-}
 
 /// How many samples each label has; labels run to `highest`.
 Counts sizes_of(const std::vector<std::int32_t>& labels, std::size_t highest) {
@@ -72,11 +62,11 @@ TEST(SpreadOverStrata, GivesTheLowerOfEqualStrataTheSmallerPart) {
 }
 
 TEST(SpreadOverStrata, RefusesNegativeNumbers) {
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
                 return spread_over_strata(Counts{1, -2}, 1);
               }),
               HasSubstr("stratum_sizes[1] is -2"));
-  EXPECT_THAT(complaint([] { return spread_over_strata(Counts{1}, -1); }),
+  EXPECT_THAT(message_of<InvalidArgument>([] { return spread_over_strata(Counts{1}, -1); }),
               HasSubstr("keep_count is -1"));
 }
 
@@ -135,20 +125,22 @@ TEST(StrataOf, LeavesOneSampleAtLeast) {
 }
 
 TEST(StrataOf, NamesWhatIsOutOfRange) {
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
                 return strata_of(Scores{1, Infinity}, {});
               }),
               HasSubstr("the score of sample 1 is inf"));
-  EXPECT_THAT(complaint([] { return strata_of(Scores{std::nanf("")}, {}); }),
+  EXPECT_THAT(message_of<InvalidArgument>([] { return strata_of(Scores{std::nanf("")}, {}); }),
               HasSubstr("the score of sample 0 is nan"));
-  EXPECT_THAT(complaint([] { return strata_of(Scores{}, {}); }), HasSubstr("no scores"));
-  EXPECT_THAT(complaint([] { return strata_of(Scores{1}, {.strata = 0}); }),
+  EXPECT_THAT(message_of<InvalidArgument>([] { return strata_of(Scores{}, {}); }),
+              HasSubstr("no scores"));
+  EXPECT_THAT(message_of<InvalidArgument>([] { return strata_of(Scores{1}, {.strata = 0}); }),
               HasSubstr("strata is 0"));
-  EXPECT_THAT(complaint([] { return strata_of(Scores{1}, {.strata = 1 << 24}); }),
+  EXPECT_THAT(message_of<InvalidArgument>([] { return strata_of(Scores{1}, {.strata = 1 << 24}); }),
               HasSubstr("strata is 16777216"));
   for (const double cutoff : {-0.1, 1.0, std::nan("")}) {
-    EXPECT_THAT(complaint([&] { return strata_of(Scores{1}, {.hard_cutoff = cutoff}); }),
-                HasSubstr("hard_cutoff is "));
+    EXPECT_THAT(
+        message_of<InvalidArgument>([&] { return strata_of(Scores{1}, {.hard_cutoff = cutoff}); }),
+        HasSubstr("hard_cutoff is "));
   }
 }
 
@@ -175,9 +167,12 @@ TEST(ReducedCutoff, CutsExactlyTheSurplus) {
 }
 
 TEST(ReducedCutoff, NamesWhatIsOutOfRange) {
-  EXPECT_THAT(complaint([] { return reduced_cutoff(0, 0, 0.1); }), HasSubstr("sample_count is 0"));
-  EXPECT_THAT(complaint([] { return reduced_cutoff(5, 6, 0.1); }), HasSubstr("keep_count is 6"));
-  EXPECT_THAT(complaint([] { return reduced_cutoff(5, 1, 1.0); }), HasSubstr("hard_cutoff is 1"));
+  EXPECT_THAT(message_of<InvalidArgument>([] { return reduced_cutoff(0, 0, 0.1); }),
+              HasSubstr("sample_count is 0"));
+  EXPECT_THAT(message_of<InvalidArgument>([] { return reduced_cutoff(5, 6, 0.1); }),
+              HasSubstr("keep_count is 6"));
+  EXPECT_THAT(message_of<InvalidArgument>([] { return reduced_cutoff(5, 1, 1.0); }),
+              HasSubstr("hard_cutoff is 1"));
 }
 
 TEST(ChooseCcs, FillsTheBudgetsOfTheStrata) {
@@ -243,11 +238,11 @@ TEST(ChooseCcs, DependsOnTheSeedAlone) {
 }
 
 TEST(ChooseCcs, NamesWhatIsOutOfRange) {
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
                 return choose_ccs(Scores{1, 2}, 3, {}, 0);
               }),
               HasSubstr("choose_ccs: keep_count is 3"));
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
                 return choose_ccs(Scores{1, -Infinity}, 1, {}, 0);
               }),
               HasSubstr("choose_ccs: the score of sample 1 is -inf"));
@@ -296,19 +291,19 @@ TEST(MetriqCounts, TakeAnUnknownRecallForZero) {
 }
 
 TEST(MetriqCounts, NameTheClassWhoseRecallIsBroken) {
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
                 return metriq({5, 5}, {.5, 1.25}, 4);
               }),
               HasSubstr("recalls[1] is 1.25"));
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
                 return metriq({5, 5}, {-.5, 1}, 4);
               }),
               HasSubstr("recalls[0] is -0.5"));
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
                 return metriq({5, 5}, {.5}, 4);
               }),
               HasSubstr("1 recalls for 2 classes"));
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
                 return metriq({5, 5}, {.5, .5}, 11);
               }),
               HasSubstr("keep_count is 11"));
@@ -332,11 +327,11 @@ TEST(ChooseTdds, TakesTheHighestScores) {
 }
 
 TEST(ChooseTdds, NamesWhatIsOutOfRange) {
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
                 return choose_tdds(Scores{1, std::nanf("")}, 1);
               }),
               HasSubstr("choose_tdds: the score of sample 1 is nan"));
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
                 return choose_tdds(Scores{1, 2}, 3);
               }),
               HasSubstr("choose_tdds: keep_count is 3"));
@@ -350,9 +345,10 @@ TEST(ChooseRandom, IsTheUniformDrawOfEpochZero) {
 }
 
 TEST(ChooseRandom, RefusesACountOutOfRange) {
-  EXPECT_THAT(complaint([] { return choose_random(10, 11, 0); }),
+  EXPECT_THAT(message_of<InvalidArgument>([] { return choose_random(10, 11, 0); }),
               HasSubstr("choose_random: keep_count is 11"));
-  EXPECT_THAT(complaint([] { return choose_random(10, -1, 0); }), HasSubstr("keep_count is -1"));
+  EXPECT_THAT(message_of<InvalidArgument>([] { return choose_random(10, -1, 0); }),
+              HasSubstr("keep_count is -1"));
 }
 
 }  // namespace

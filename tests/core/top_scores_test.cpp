@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Scores = std::vector<float>;
 
-constexpr float Infinity = std::numeric_limits<float>::infinity();
+constexpr float Infinite = std::numeric_limits<float>::infinity();
 
 std::vector<SampleId> top(const Scores& scores, std::int64_t count) {
   return top_scores(scores, count).ids();
@@ -38,7 +38,7 @@ TEST(TopScores, TakesTheHighestAndAmongEqualsTheLowerIds) {
 }
 
 TEST(TopScores, OrdersNegativeScoresAndInfinities) {
-  const Scores scores = {-1.0F, -Infinity, -2.0F, Infinity, 0.0F};
+  const Scores scores = {-1.0F, -Infinite, -2.0F, Infinite, 0.0F};
   EXPECT_THAT(top(scores, 1), ElementsAre(3));
   EXPECT_THAT(top(scores, 2), ElementsAre(3, 4));
   EXPECT_THAT(top(scores, 3), ElementsAre(0, 3, 4));
@@ -68,7 +68,7 @@ TEST(TopScores, AgreesWithAStableSort) {
     for (float& score : scores) {
       score = seed % 2 == 0 ? static_cast<float>(random() % 7) - 3.0F
                             : std::bit_cast<float>(static_cast<std::uint32_t>(random()));
-      if (std::isnan(score)) score = -Infinity;
+      if (std::isnan(score)) score = -Infinite;
     }
     const auto count = static_cast<std::int64_t>(random() % (scores.size() + 1));
 

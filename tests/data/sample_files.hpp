@@ -42,6 +42,8 @@ void put_cifar10_files(const std::filesystem::path& folder, int count);
 
 /// An image whose pixels count up.
 [[nodiscard]] Image counting_image(int height, int width, int channels);
+/// The grey levels 1 to 9, in three rows.
+[[nodiscard]] inline Image three_by_three() { return {{1, 2, 3, 4, 5, 6, 7, 8, 9}, 3, 3, 1}; }
 /// Grey, RGB, or, with four channels, CMYK as Adobe has it.
 [[nodiscard]] Bytes encode_jpeg(const Image& image, int quality = 90);
 [[nodiscard]] Bytes encode_png(const Image& image);

@@ -29,13 +29,6 @@ std::vector<int> levels(const Transform& transform, const Image& image,
   return result;
 }
 
-Image three_by_three() {
-  Image image;
-  image.resize(3, 3, 1);
-  image.pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  return image;
-}
-
 std::set<std::vector<int>> all_outcomes(const Transform& transform, const Image& image) {
   std::set<std::vector<int>> outcomes;
   const RandomStream stream(0, Purpose::Augmentation, 0);

@@ -31,8 +31,6 @@ Bytes augmented(const Image& image, const Augmentation& augmentation) {
 
 Image grey_image(int height, int width, const Bytes& pixels) { return {pixels, height, width, 1}; }
 
-Image three_by_three() { return grey_image(3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9}); }
-
 TEST(TrivialAugment, StrengthsGrowEvenlyWithTheBin) {
   EXPECT_EQ(strength_of({Operation::Rotate, 10}), 45);
   EXPECT_EQ(strength_of({Operation::Rotate, 30, true}), -135);

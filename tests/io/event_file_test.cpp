@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "core/expect_throw.hpp"
+#include "file_bytes.hpp"
 #include "file_size_limit.hpp"
 #include "io/crc32c.hpp"
 #include "rcap/core/error.hpp"
@@ -22,11 +23,6 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 
 constexpr double StartSeconds = 1'700'000'000.5;
-
-std::string bytes_of_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 template <class Number>
 Number take(std::string_view& bytes) {
@@ -44,7 +40,7 @@ std::uint32_t masked(std::string_view bytes) {
 
 /// The data of all records; their checksums are checked on the way.
 std::vector<std::string> records_of(const std::filesystem::path& path) {
-  const std::string file = bytes_of_file(path);
+  const std::string file = read_bytes(path);
   std::string_view rest = file;
   std::vector<std::string> records;
   while (!rest.empty()) {

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "file_bytes.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/staged_file.hpp"
 #include "temporary_folder.hpp"
@@ -21,11 +22,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::string_literals;
-
-std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 /// A file of a given version with `header` as its dictionary, unpadded.
 std::string npy_bytes(const std::string& header, const std::string& data, int version = 1) {
@@ -219,7 +215,7 @@ TEST_F(Npy, WritesWhatItReadsWithTheDataAtAMultipleOf64) {
     write_npy(file, std::span<const std::int64_t>(ids));
     file.publish();
     EXPECT_EQ(read_ids(folder_ / "ids.npy"), ids);
-    EXPECT_EQ((bytes_of(folder_ / "ids.npy").size() - 8 * count) % 64, 0u);
+    EXPECT_EQ((read_bytes(folder_ / "ids.npy").size() - 8 * count) % 64, 0u);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include "core/expect_throw.hpp"
+#include "file_bytes.hpp"
 #include "rcap/core/error.hpp"
 #include "temporary_folder.hpp"
 
@@ -26,11 +27,6 @@ using Shape = std::vector<std::int64_t>;
 template <class Number>
 TensorView view(std::string name, TensorType type, Shape shape, const Number& numbers) {
   return {std::move(name), type, std::move(shape), std::as_bytes(std::span(numbers))};
-}
-
-std::string bytes_of_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void put_file(const std::filesystem::path& path, const std::string& bytes) {
@@ -132,7 +128,7 @@ TEST_F(Safetensors, KeepsEveryTypeApart) {
 
 TEST_F(Safetensors, HoldsAFileWithoutTensors) {
   write_safetensors(path(), {});
-  EXPECT_EQ(bytes_of_file(path()), std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
+  EXPECT_EQ(read_bytes(path()), std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
   const SafetensorsFile file(path());
   EXPECT_TRUE(file.tensors().empty());
   EXPECT_TRUE(file.metadata().empty());
@@ -140,7 +136,7 @@ TEST_F(Safetensors, HoldsAFileWithoutTensors) {
 
 TEST_F(Safetensors, ASmallDamageIsRefusedOrLeavesAWellFormedFile) {
   write_small_file(path());
-  const std::string whole = bytes_of_file(path());
+  const std::string whole = read_bytes(path());
   const auto damaged = folder_ / "damaged.safetensors";
   const auto open = [&](const std::string& bytes) {
     put_file(damaged, bytes);

@@ -6,6 +6,7 @@
 
 #include "core/chunks.hpp"
 #include "core/formatted.hpp"
+#include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/weighted_draw.hpp"
@@ -38,10 +39,6 @@ void check(const InfoBatchOptions& options) {
     throw InvalidArgument(
         formatted("batch_size is {}; it must be at least 1", *options.batch_size));
   }
-}
-
-std::int64_t batches_of(std::int64_t samples, std::int64_t batch_size) {
-  return (samples + batch_size - 1) / batch_size;
 }
 
 /// Added up piece by piece in a fixed order.

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/all_methods.hpp"
+
 namespace rcap {
 namespace {
 
@@ -11,10 +13,6 @@ using testing::ElementsAre;
 
 using Ids = std::vector<SampleId>;
 using Losses = std::vector<float>;
-
-std::shared_ptr<const ClassIndex> samples(std::size_t count) {
-  return std::make_shared<const ClassIndex>(std::vector<int>(count, 0));
-}
 
 struct Step {
   float mean;
@@ -24,7 +22,7 @@ struct Step {
 
 /// What one sample is worth after losses 2.0, 1.0 and 0.5.
 std::vector<Step> steps(const BanditOptions& options) {
-  BanditPruner pruner(samples(1), {.pruning_rate = 0}, options);
+  BanditPruner pruner(all_of_one_class(1), {.pruning_rate = 0}, options);
   std::vector<Step> result;
   std::int64_t epoch = 0;
   for (const float loss : {2.0F, 1.0F, 0.5F}) {
@@ -64,14 +62,14 @@ TEST(EpsilonGreedy, StartsAtOne) {
 
 TEST(Ucb, KeepsTheHighestScores) {
   // First losses give score = loss + .8 loss^2, monotone in the loss.
-  BanditPruner pruner(samples(5), {.pruning_rate = 0.4}, BanditOptions::ucb());
+  BanditPruner pruner(all_of_one_class(5), {.pruning_rate = 0.4}, BanditOptions::ucb());
   pruner.select(0);
   pruner.observe(Ids{0, 1, 2, 3, 4}, Losses{5.2F, 1.1F, 2.6F, 0.3F, 2.6F});
   EXPECT_THAT(pruner.select(1).ids, ElementsAre(0, 2, 4));
 }
 
 TEST(Ucb, SelectsAtEpochs1And11And21) {
-  BanditPruner pruner(samples(10), {.pruning_rate = 0.4}, BanditOptions::ucb());
+  BanditPruner pruner(all_of_one_class(10), {.pruning_rate = 0.4}, BanditOptions::ucb());
   std::vector<Ids> selections;
   for (std::int64_t epoch = 0; epoch < 25; ++epoch) {
     selections.push_back(pruner.select(epoch).ids);
@@ -97,8 +95,8 @@ TEST(Ucb, SelectsAtEpochs1And11And21) {
 std::int64_t random_part(std::int64_t sample_count, double rate, double epsilon) {
   BanditOptions options = BanditOptions::epsilon_greedy();
   options.epsilon = epsilon;
-  BanditPruner pruner(samples(static_cast<std::size_t>(sample_count)), {.pruning_rate = rate},
-                      options);
+  BanditPruner pruner(all_of_one_class(static_cast<std::size_t>(sample_count)),
+                      {.pruning_rate = rate}, options);
   const Ids all = pruner.select(0).ids;
   Losses losses;
   for (const SampleId id : all) losses.push_back(static_cast<float>(id));

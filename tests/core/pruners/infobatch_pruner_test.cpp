@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/all_methods.hpp"
+
 namespace rcap {
 namespace {
 
@@ -14,13 +16,9 @@ using testing::FloatNear;
 using Ids = std::vector<SampleId>;
 using Losses = std::vector<float>;
 
-std::shared_ptr<const ClassIndex> samples(std::size_t count) {
-  return std::make_shared<const ClassIndex>(std::vector<int>(count, 0));
-}
-
 /// The selection of epoch 1 after epoch 0 saw these losses.
 Selection second_epoch(const Losses& losses, const InfoBatchOptions& options) {
-  InfoBatchPruner pruner(samples(losses.size()), {}, options);
+  InfoBatchPruner pruner(all_of_one_class(losses.size()), {}, options);
   const Ids ids = pruner.select(0).ids;
   EXPECT_EQ(ids.size(), losses.size());
   pruner.observe(ids, losses);
@@ -64,7 +62,7 @@ TEST(InfoBatch, PrunesNothingWhereAllLossesAreEqual) {
 }
 
 Ids pruned_epochs(std::int64_t epochs) {
-  InfoBatchPruner pruner(samples(100), {}, {.epochs = epochs});
+  InfoBatchPruner pruner(all_of_one_class(100), {}, {.epochs = epochs});
   Ids pruned;
   for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
     const Selection selection = pruner.select(epoch);
@@ -93,7 +91,7 @@ TEST(InfoBatch, AnnealsWithWholeEpochsOfWeightOne) {
 
 TEST(InfoBatch, BudgetModeCountsTheBatchesOfTheWholeRun) {
   const auto batches = [](double rate) {
-    return *InfoBatchPruner(samples(50'000), {.pruning_rate = rate},
+    return *InfoBatchPruner(all_of_one_class(50'000), {.pruning_rate = rate},
                             {.epochs = 200, .batch_size = 128})
                 .planned_batches(200, 128);
   };
@@ -106,7 +104,8 @@ TEST(InfoBatch, BudgetModeCountsTheBatchesOfTheWholeRun) {
 TEST(InfoBatch, BudgetModeEndsAtTheBudgetInMidEpoch) {
   // 100 samples in batches of 10, 8 epochs at 0.8: 16 batches. Epoch 0 takes 10; epoch 1
   // starts at 10 / 16 < .875 and prunes 90 low ones to 45: 55 samples, 6 batches: all.
-  InfoBatchPruner pruner(samples(100), {.pruning_rate = 0.8}, {.epochs = 8, .batch_size = 10});
+  InfoBatchPruner pruner(all_of_one_class(100), {.pruning_rate = 0.8},
+                         {.epochs = 8, .batch_size = 10});
   std::vector<std::size_t> sizes;
   for (std::int64_t epoch = 0; epoch < 8; ++epoch) {
     const Selection selection = pruner.select(epoch);
@@ -118,7 +117,8 @@ TEST(InfoBatch, BudgetModeEndsAtTheBudgetInMidEpoch) {
   EXPECT_THAT(sizes, ElementsAre(100, 55, 0, 0, 0, 0, 0, 0));
 
   // At .9 there are 8 batches: epoch 0 is cut to 80 random samples.
-  InfoBatchPruner shorter(samples(100), {.pruning_rate = 0.9}, {.epochs = 8, .batch_size = 10});
+  InfoBatchPruner shorter(all_of_one_class(100), {.pruning_rate = 0.9},
+                          {.epochs = 8, .batch_size = 10});
   const Selection cut = shorter.select(0);
   EXPECT_EQ(cut.ids.size(), 80U);
   EXPECT_GT(cut.ids.back(), 80);

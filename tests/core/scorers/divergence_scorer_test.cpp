@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/expect_throw.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -27,17 +28,6 @@ constexpr DivergenceOptions FourEpochs{.epochs = 4, .window = 3, .decay = 0.9};
 std::shared_ptr<const ClassIndex> make_classes(std::size_t sample_count) {
   const std::vector<int> labels(sample_count);
   return std::make_shared<const ClassIndex>(std::span<const int>(labels), ClassId{2});
-}
-
-template <class F>
-std::string complaint(F&& f) {
-  try {
-    f();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "accepted";
-  return {};
 }
 
 /// The probabilities of class 0 of the worked samples A and B, epoch by epoch.
@@ -109,17 +99,18 @@ TEST(DivergenceScorer, IsDoneAfterItsEpochs) {
   DivergenceScorer scorer(make_classes(1), FourEpochs);
   for (int epoch = 0; epoch < 4; ++epoch) {
     EXPECT_FALSE(scorer.done());
-    EXPECT_THAT(complaint([&] { (void)scorer.scores(); }),
+    EXPECT_THAT(message_of<InvalidArgument>([&] { (void)scorer.scores(); }),
                 HasSubstr(std::to_string(epoch) + " of 4 epochs have ended"));
     scorer.add(Ids{0}, Rows{.5F, .5F});
     scorer.end_epoch();
   }
   EXPECT_TRUE(scorer.done());
-  EXPECT_THAT(complaint([&] {
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Ids{0}, Rows{.5F, .5F});
               }),
               HasSubstr("all 4 epochs are done"));
-  EXPECT_THAT(complaint([&] { scorer.end_epoch(); }), HasSubstr("all 4 epochs are done"));
+  EXPECT_THAT(message_of<InvalidArgument>([&] { scorer.end_epoch(); }),
+              HasSubstr("all 4 epochs are done"));
 }
 
 TEST(DivergenceScorer, NamesTheFirstSampleThatMissedAnEpoch) {
@@ -127,12 +118,12 @@ TEST(DivergenceScorer, NamesTheFirstSampleThatMissedAnEpoch) {
   for (SampleId id = 0; id < 200; ++id) {
     if (id != 130 && id != 140) scorer.add(Ids{id}, Rows{.5F, .5F});
   }
-  EXPECT_THAT(complaint([&] { scorer.end_epoch(); }),
+  EXPECT_THAT(message_of<InvalidArgument>([&] { scorer.end_epoch(); }),
               HasSubstr("sample 130 was not added in epoch 0"));
   // The epoch stays open, so the fault can be mended.
   scorer.add(Ids{140, 130}, Rows{.5F, .5F, .5F, .5F});
   scorer.end_epoch();
-  EXPECT_THAT(complaint([&] { scorer.end_epoch(); }),
+  EXPECT_THAT(message_of<InvalidArgument>([&] { scorer.end_epoch(); }),
               HasSubstr("sample 0 was not added in epoch 1"));
 }
 
@@ -140,7 +131,7 @@ TEST(DivergenceScorer, TakesInNothingOfABatchWithAFault) {
   DivergenceScorer scorer(make_classes(3), FourEpochs);
   scorer.add(Ids{2}, Rows{.5F, .5F});
   const auto add = [&](const Ids& ids, const Rows& rows) {
-    return complaint([&] { scorer.add(ids, rows); });
+    return message_of<InvalidArgument>([&] { scorer.add(ids, rows); });
   };
   EXPECT_THAT(add({0, 2}, {.5F, .5F, .5F, .5F}), HasSubstr("sample 2 comes twice in epoch 0"));
   EXPECT_THAT(add({0, 1, 0}, {.5F, .5F, .5F, .5F, .5F, .5F}), HasSubstr("sample 0 comes twice"));
@@ -163,7 +154,7 @@ TEST(DivergenceScorer, TakesInNothingOfABatchWithAFault) {
 TEST(DivergenceScorer, BearsRoundingInTheSumOfARow) {
   DivergenceScorer scorer(make_classes(1), FourEpochs);
   scorer.add(Ids{0}, Rows{.5F, .5009F});
-  EXPECT_THAT(complaint([&] {
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
                 DivergenceScorer other(make_classes(1), FourEpochs);
                 other.add(Ids{0}, Rows{.5F, .502F});
               }),
@@ -172,7 +163,7 @@ TEST(DivergenceScorer, BearsRoundingInTheSumOfARow) {
 
 TEST(DivergenceScorer, ExplainsItsOptions) {
   const auto refuse = [](const DivergenceOptions& options) {
-    return complaint([&] { DivergenceScorer scorer(make_classes(8), options); });
+    return message_of<InvalidArgument>([&] { DivergenceScorer scorer(make_classes(8), options); });
   };
   EXPECT_THAT(refuse({.epochs = 10, .window = 2}), HasSubstr("every score would be 0"));
   EXPECT_THAT(refuse({.epochs = 4, .window = 5}), HasSubstr("epochs is 4 and window 5"));
@@ -186,7 +177,8 @@ TEST(DivergenceScorer, ExplainsItsOptions) {
 TEST(DivergenceScorer, NeedsTwoClasses) {
   const std::vector<int> labels(3);
   const auto classes = std::make_shared<const ClassIndex>(std::span<const int>(labels));
-  EXPECT_THAT(complaint([&] { DivergenceScorer scorer(classes); }), HasSubstr("1 class;"));
+  EXPECT_THAT(message_of<InvalidArgument>([&] { DivergenceScorer scorer(classes); }),
+              HasSubstr("1 class;"));
 }
 
 }  // namespace

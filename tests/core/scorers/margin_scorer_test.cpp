@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/expect_throw.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -23,17 +24,6 @@ using Logits = std::vector<float>;
 
 std::shared_ptr<const ClassIndex> classes_of(const std::vector<int>& labels, ClassId class_count) {
   return std::make_shared<const ClassIndex>(std::span<const int>(labels), class_count);
-}
-
-template <class F>
-std::string complaint(F&& f) {
-  try {
-    f();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "accepted";
-  return {};
 }
 
 TEST(MarginScorer, SumsProbabilityMarginsOverEpochs) {
@@ -89,14 +79,15 @@ TEST(MarginScorer, BearsTheLargestLogits) {
 TEST(MarginScorer, NamesASampleThatWasNeverAdded) {
   MarginScorer scorer(classes_of({0, 1, 0}, 2));
   scorer.add(Ids{0, 2}, Logits{1, 2, 3, 4});
-  EXPECT_THAT(complaint([&] { (void)scorer.scores(); }), HasSubstr("sample 1 was never added"));
+  EXPECT_THAT(message_of<InvalidArgument>([&] { (void)scorer.scores(); }),
+              HasSubstr("sample 1 was never added"));
 }
 
 TEST(MarginScorer, NamesASampleThatMissedAnEpoch) {
   MarginScorer scorer(classes_of({0, 1}, 2));
   scorer.add(Ids{0, 1}, Logits{1, 2, 3, 4});
   scorer.add(Ids{0}, Logits{1, 2});
-  EXPECT_THAT(complaint([&] { (void)scorer.scores(); }),
+  EXPECT_THAT(message_of<InvalidArgument>([&] { (void)scorer.scores(); }),
               HasSubstr("sample 1 was added 1 times, others 2"));
 }
 
@@ -105,24 +96,24 @@ TEST(MarginScorer, AddsNothingOfABatchWithAFault) {
   scorer.add(Ids{0, 1}, Logits{3, 1, 1, 2});
   const float nan = std::nanf("");
   const float infinity = std::numeric_limits<float>::infinity();
-  EXPECT_THAT(complaint([&] {
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Ids{0, 1}, Logits{9, 1, 1, nan});
               }),
               HasSubstr("logit 1 of sample 1 is nan"));
-  EXPECT_THAT(complaint([&] {
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Ids{0, 1}, Logits{9, 1, -infinity, 1});
               }),
               HasSubstr("logit 0 of sample 1 is -inf"));
-  EXPECT_THAT(complaint([&] {
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Ids{0, 2}, Logits{9, 1, 1, 1});
               }),
               HasSubstr("sample 2; ids lie in 0..1"));
-  EXPECT_THAT(complaint([&] {
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Ids{0, -1}, Logits{9, 1, 1, 1});
               }),
               HasSubstr("sample -1;"));
   for (const std::size_t count : {2, 3, 5, 6}) {
-    EXPECT_THAT(complaint([&] {
+    EXPECT_THAT(message_of<InvalidArgument>([&] {
                   scorer.add(Ids{0, 1}, Logits(count));
                 }),
                 HasSubstr(std::to_string(count) + " logits for 2 samples; give 2 a sample"));
@@ -131,7 +122,7 @@ TEST(MarginScorer, AddsNothingOfABatchWithAFault) {
 }
 
 TEST(MarginScorer, NeedsTwoClasses) {
-  EXPECT_THAT(complaint([] {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
                 MarginScorer scorer(classes_of({0, 0}, 1));
               }),
               HasSubstr("1 class; a margin needs at least 2"));

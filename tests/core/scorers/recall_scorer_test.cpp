@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/expect_throw.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -16,17 +17,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsNan;
 using Classes = std::vector<ClassId>;
-
-template <class F>
-std::string complaint(F&& f) {
-  try {
-    f();
-  } catch (const InvalidArgument& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "accepted";
-  return {};
-}
 
 TEST(RecallScorer, CountsPerTrueClass) {
   // Class 0: 2 of 4 right, class 1: 1 of 2.
@@ -113,28 +103,33 @@ TEST(RecallScorer, AveragesAClassOverTheModelsThatHadIt) {
 
 TEST(RecallScorer, CountsNothingOfABatchWithAFault) {
   RecallScorer scorer(2);
-  EXPECT_THAT(complaint([&] {
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Classes{0, 2}, Classes{0, 1});
               }),
               HasSubstr("labels[1] is 2; classes lie in 0..1"));
-  EXPECT_THAT(complaint([&] {
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Classes{0, 1}, Classes{0, -1});
               }),
               HasSubstr("predictions[1] is -1"));
-  EXPECT_THAT(complaint([&] {
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Classes{0, 1}, Classes{0});
               }),
               HasSubstr("2 labels and 1 predictions"));
-  EXPECT_THAT(complaint([&] { scorer.end_epoch(); }), HasSubstr("nothing was added"));
+  EXPECT_THAT(message_of<InvalidArgument>([&] { scorer.end_epoch(); }),
+              HasSubstr("nothing was added"));
 }
 
 TEST(RecallScorer, SaysWhatIsMissing) {
   RecallScorer scorer(2);
-  EXPECT_THAT(complaint([&] { (void)scorer.recalls(); }), HasSubstr("no epoch has ended"));
-  EXPECT_THAT(complaint([&] { scorer.end_model(); }), HasSubstr("the model had no epoch"));
+  EXPECT_THAT(message_of<InvalidArgument>([&] { (void)scorer.recalls(); }),
+              HasSubstr("no epoch has ended"));
+  EXPECT_THAT(message_of<InvalidArgument>([&] { scorer.end_model(); }),
+              HasSubstr("the model had no epoch"));
   scorer.add(Classes{0}, Classes{0});
-  EXPECT_THAT(complaint([&] { scorer.end_model(); }), HasSubstr("an epoch with 1 samples is open"));
-  EXPECT_THAT(complaint([] { RecallScorer none(0); }), HasSubstr("class_count is 0"));
+  EXPECT_THAT(message_of<InvalidArgument>([&] { scorer.end_model(); }),
+              HasSubstr("an epoch with 1 samples is open"));
+  EXPECT_THAT(message_of<InvalidArgument>([] { RecallScorer none(0); }),
+              HasSubstr("class_count is 0"));
 }
 
 }  // namespace
