@@ -1,6 +1,7 @@
 """`python -m rcap`: the commands of the program `rcap` that need nothing but this package."""
 
 import argparse
+import difflib
 import json
 import os
 import platform
@@ -9,7 +10,7 @@ import time
 
 import numpy as np
 
-from . import METHODS, Error, InternalError, InvalidArgument, __version__, make_pruner
+from . import METHODS, Error, InternalError, InvalidArgument, __version__, _bench, make_pruner
 
 # Options of single methods: the methods that take them, and how argparse reads them.
 METHOD_OPTIONS = {
@@ -49,6 +50,7 @@ def make_parser():
     parser.add_argument("--version", action="version", version=f"rcap {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_select(commands)
+    add_bench(commands)
     commands.add_parser("doctor", help="show versions and what the machine has").set_defaults(run=run_doctor)
     return parser
 
@@ -59,7 +61,7 @@ def add_select(commands):
         formatter_class=argparse.RawDescriptionHelpFormatter)
     select.set_defaults(run=run_select)
     data = select.add_argument_group("data (.npy, one dimension)")
-    data.add_argument("--labels", required=True, metavar="FILE", help="class of every sample, integers; required")
+    data.add_argument("--labels", metavar="FILE", help="class of every sample, integers; required")
     data.add_argument("--classes", type=int, metavar="C", help="number of classes, else largest label + 1")
     data.add_argument("--losses", metavar="FILE", help="first call: of all samples; then of the epoch just trained")
     data.add_argument("--ids", metavar="FILE", help="whose losses they are; else one per sample of the data")
@@ -72,8 +74,9 @@ def add_select(commands):
     run.add_argument("--seed", type=int, metavar="S", help="of all random numbers [0]")
     run.add_argument("--threads", type=int, metavar="N", help="they change the time, never the result [1]")
     run.add_argument("--state", metavar="FILE", help="what the pruner remembers; made if not there, then updated")
+    run.add_argument("--config", metavar="FILE", help="a TOML file of options: pruning-rate = 0.9")
     out = select.add_argument_group("output")
-    out.add_argument("--out", required=True, metavar="FILE", help="ids of the selected samples, int64 (.npy); required")
+    out.add_argument("--out", metavar="FILE", help="ids of the selected samples, int64 (.npy); required")
     out.add_argument("--weights", metavar="FILE", help="factor of each selected sample's loss, float32 (.npy)")
     out.add_argument("--order", choices=["training", "ascending"], default="training", help="of the ids")
     out.add_argument("--json", action="store_true", help="print the result as one JSON object")
@@ -83,8 +86,45 @@ def add_select(commands):
         methods.add_argument(as_word(name), **{**how, "help": f"{', '.join(takers)}: {how['help']}"})
 
 
+def add_bench(commands):
+    bench = commands.add_parser("bench", help="measure selection and bookkeeping")
+    select = bench.add_subparsers(required=True, metavar="WHAT").add_parser(
+        "select", help="on made-up data", epilog=_bench.EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    _bench.add_options(select)
+    select.set_defaults(run=_bench.run)
+
+
 def as_word(name):
     return "--" + name.replace("_", "-")
+
+
+def words_of_config(arguments):
+    """The options in the file of --config, as words of a command line."""
+    known = {as_word(name) for name in vars(arguments)} - {"--run", "--command", "--config"}
+    words = []
+    for name, value in read_config(arguments.config).items():
+        word = as_word(name)
+        if word not in known:
+            near = difflib.get_close_matches(word, known, 1)
+            raise InvalidArgument(f"--config: there is no option {word}{f' (did you mean {near[0]}?)' if near else ''}; see "
+                                  "python -m rcap select --help")
+        if isinstance(value, bool):
+            words += [word] if value else []
+        else:
+            words += [word, str(value)]
+    return words
+
+
+def read_config(path):
+    try:
+        import tomllib
+    except ImportError as error:
+        raise InvalidArgument(f"--config {path}: reading TOML needs Python 3.11 or newer") from error
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise InvalidArgument(f"--config {path}: {error}") from error
 
 
 def read_array(path):
@@ -162,6 +202,9 @@ def write_outputs(arguments, selection, pruner):
 
 
 def run_select(arguments):
+    for name in ("labels", "out"):
+        if getattr(arguments, name) is None:
+            raise InvalidArgument(f"--{name} is missing; see python -m rcap select --help")
     if arguments.ids is not None and arguments.losses is None:
         raise InvalidArgument("--ids without --losses; ids tell whose losses are given")
     start = time.perf_counter()
@@ -203,8 +246,13 @@ def version_of(package):
 
 
 def main(words=None):
-    arguments = make_parser().parse_args(words)
+    words = sys.argv[1:] if words is None else words
+    parser = make_parser()
+    arguments = parser.parse_args(words)
     try:
+        if getattr(arguments, "config", None) is not None:  # what the command line says comes later, and counts
+            command, *others = words
+            arguments = parser.parse_args([command, *words_of_config(arguments), *others])
         arguments.run(arguments)
     except Error as error:
         print(f"rcap: {error}", file=sys.stderr)

@@ -88,3 +88,44 @@ def test_an_output_that_cannot_be_written_leaves_the_state_alone(arrays):
 def test_tells_its_version_and_what_is_there(tmp_path):
     assert run(PYTHON, tmp_path, "--version").stdout == f"rcap {rcap.__version__}\n"
     assert f"NumPy {np.__version__}" in run(PYTHON, tmp_path, "doctor").stdout
+
+
+class TestConfig:
+    def test_a_file_gives_options_and_the_command_line_comes_first(self, arrays):
+        (arrays / "run.toml").write_text('labels = "labels.npy"\nlosses = "losses.npy"\nout = "ids.npy"\n'
+                                         'pruning-rate = 0.7\nclass-share = "group"\njson = true\nquiet = false\n')
+        counts = []
+        for words in ([], ["--pruning-rate", 0.5]):
+            result = run(PYTHON, arrays, "select", "--config", "run.toml", *words)
+            assert result.returncode == 0, result.stderr
+            counts.append(json.loads(result.stdout)["selected"])
+        assert counts == [int(0.3 * len(LABELS) + 1e-6), int(0.5 * len(LABELS))]
+
+    @pytest.mark.parametrize("text, said", [
+        ('labls = "x"', "--config: there is no option --labls (did you mean --labels?)"),
+        ('run = "x"', "there is no option --run"),
+        ("= 1", "--config run.toml: Invalid")])
+    def test_what_is_wrong_is_named(self, text, said, arrays):
+        (arrays / "run.toml").write_text(text)
+        result = run(PYTHON, arrays, "select", "--config", "run.toml")
+        assert result.returncode == 2 and said in result.stderr, result.stderr
+
+    def test_a_missing_file(self, arrays):
+        result = run(PYTHON, arrays, "select", "--config", "absent.toml")
+        assert result.returncode == 2 and "--config absent.toml: [Errno 2] No such file" in result.stderr
+
+
+def test_what_is_required_is_asked_for(arrays):
+    result = run(PYTHON, arrays, "select", "--labels", "labels.npy")
+    assert result.returncode == 2 and "rcap: --out is missing" in result.stderr
+
+
+def test_bench_measures_every_part(tmp_path):
+    words = ["bench", "select", "--n", 5000, "--classes", 10, "--repeat", 2]
+    found = json.loads(run(PYTHON, tmp_path, *words, "--json").stdout)
+    assert found["keep_count"] == 500
+    for name in ("select_ns_per_sample", "order_ns_per_selected", "observe_ns_per_sample"):
+        assert 0 < found[f"{name}_min"] <= found[name] <= found[f"{name}_max"]
+    assert "observe" in run(PYTHON, tmp_path, *words).stdout
+    refused = run(PYTHON, tmp_path, "bench", "select", "--n", 0)
+    assert refused.returncode == 2 and "--n is 0; it must be at least 1" in refused.stderr
