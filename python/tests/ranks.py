@@ -1,16 +1,20 @@
 """What the jobs of several ranks share."""
 
+import os
 import time
 
 import torch.distributed as dist
 
 from training import EPOCHS
 
+# A collective returns before Gloo's threads have let go of its tensors. A worker that Python 3.11 forks in that moment
+# hangs for ever (docs/python.md), and frameworks fork right after collectives of their own.
+os.register_at_fork(before=lambda: time.sleep(0.05))
+
 
 def of_all_ranks(value):
     found = [None] * dist.get_world_size()
     dist.all_gather_object(found, value)
-    time.sleep(0.05)  # Gloo's threads let go of their tensors; Python 3.11 must not fork a worker meanwhile
     return found
 
 

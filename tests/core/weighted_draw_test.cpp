@@ -126,7 +126,11 @@ struct LossKind {
 class DrawWeightedOnLosses : public testing::TestWithParam<LossKind> {};
 
 TEST_P(DrawWeightedOnLosses, EqualsAFullSortWithAnyNumberOfThreads) {
+#if defined(RCAP_SANITIZED)
+  constexpr SampleId Samples = 40'000;  // three chunks still, and each sample ten times as slow
+#else
   constexpr SampleId Samples = 150'000;
+#endif
   constexpr int Classes = 37;
   const RandomStream random(2, Purpose::Synthetic, 0);
   std::vector<int> labels;
