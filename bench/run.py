@@ -73,8 +73,8 @@ def table(results, about):
         return f"{value['median']:.{digits}f} ({value['min']:.{digits}f}-{value['max']:.{digits}f})"
 
     lines = [
-        "| classes | pruned | select, ns a sample | over the floor | two threads | quickest epochs | NumPy, ns a sample"
-        " | faster than NumPy | observe, ns | bytes a sample |",
+        "| classes | pruned | select, ns a sample | over the floor | two threads | two threads, quickest epochs"
+        " | NumPy, ns a sample | faster than NumPy | observe, ns | bytes a sample |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for result in results:
@@ -110,7 +110,8 @@ def main():
         f"`make bench`: n = {options.n:,} samples, {options.classes:,} classes, medians of "
         f"{options.rounds} rounds of {options.repeat} epochs (lowest-highest), one thread unless "
         "said. Two threads are compared by all epochs of a round, and by its quickest alone, which "
-        f"others on the machine disturbed least. {first['one']['cpu']}, {first['one']['compiler']}, rcap {first['one']['version']}, "
+        f"others on the machine disturbed least. {first['one']['cpu']}, {first['one']['compiler']}, "
+        f"rcap {first['one']['version']}, "
         f"NumPy {first['numpy']['numpy']}, Python {platform.python_version()}."
     )
     results = [summarise(*case, rounds[case]) for case in CASES]
