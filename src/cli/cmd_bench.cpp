@@ -21,6 +21,7 @@
 #include "cli/progress_bar.hpp"
 #include "cli/spread.hpp"
 #include "cli/synthetic_data.hpp"
+#include "core/chunks.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/pruners/rcap_pruner.hpp"
 #include "rcap/core/random_stream.hpp"
@@ -222,15 +223,12 @@ class SelectBench {
   double time_floor(std::int64_t epoch) {
     const LossWeights weights{pruner_->memory().stored_losses(), arguments_.beta};
     const RandomStream stream(arguments_.common.seed, Purpose::Selection, epoch);
-    constexpr std::int64_t FloorSamples = 1 << 16;
-    const std::int64_t chunks = (arguments_.sample_count + FloorSamples - 1) / FloorSamples;
-    std::vector<double> sums(static_cast<std::size_t>(chunks));
+    const Chunks chunks{arguments_.sample_count, 1 << 16};
+    std::vector<double> sums(static_cast<std::size_t>(chunks.size()));
     const double time = nanoseconds_of([&] {
-      workers_.for_each_chunk(chunks, [&](std::int64_t chunk, int) {
-        const SampleId first = chunk * FloorSamples;
-        const SampleId last = std::min(first + FloorSamples, arguments_.sample_count);
+      workers_.for_each_chunk(chunks.size(), [&](std::int64_t chunk, int) {
         sums[static_cast<std::size_t>(chunk)] =
-            sum_of_keys(*classes_, weights, stream, first, last);
+            sum_of_keys(*classes_, weights, stream, chunks.begin(chunk), chunks.end(chunk));
       });
     });
     key_sum_ += std::accumulate(sums.begin(), sums.end(), 0.0);

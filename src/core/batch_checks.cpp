@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <limits>
+#include <type_traits>
 
 #include "core/vector_clones.hpp"
 

@@ -30,15 +30,13 @@ bool is_loss(Real loss) {
 template <class Real>
 std::string describe_bad(std::span<const SampleId> ids, std::span<const Real> losses) {
   constexpr std::size_t MostNamed = 8;
-  std::vector<std::string> named;
+  std::string text;
   std::size_t count = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (is_loss(losses[i]) || ++count > MostNamed) continue;
-    named.push_back(
-        formatted("{} of sample {} is {}", count == 1 ? "the loss" : "that", ids[i], losses[i]));
+    text +=
+        formatted("{} of sample {} is {}", count == 1 ? "the loss" : ", that", ids[i], losses[i]);
   }
-  std::string text = named.front();
-  for (std::size_t i = 1; i < named.size(); ++i) text += ", " + named[i];
   return count > MostNamed ? formatted("{}, and {} more", text, count - MostNamed) : text;
 }
 
