@@ -1,5 +1,8 @@
 #include <bit>
 #include <cstring>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "core/keys.hpp"
 #include "core/vector_clones.hpp"
@@ -97,6 +100,14 @@ namespace {
 /// Bit i of the result is byte i of 64, which is 0 or 1.
 inline std::uint64_t pack_bits(const std::uint8_t* bytes) {
   std::uint64_t bits = 0;
+#ifdef __SSE2__
+  for (int i = 0; i < 4; ++i) {
+    const __m128i sixteen = _mm_load_si128(reinterpret_cast<const __m128i*>(bytes) + i);
+    const auto mask = static_cast<std::uint16_t>(_mm_movemask_epi8(_mm_slli_epi16(sixteen, 7)));
+    bits |= std::uint64_t{mask} << (16 * i);
+  }
+  return bits;
+#else
   for (std::size_t i = 0; i < 8; ++i) {
     std::uint64_t eight;
     std::memcpy(&eight, bytes + 8 * i, sizeof eight);
@@ -104,6 +115,7 @@ inline std::uint64_t pack_bits(const std::uint8_t* bytes) {
     bits |= ((eight * 0x0102040810204080U) >> 56) << (8 * i);
   }
   return bits;
+#endif
 }
 
 }  // namespace
@@ -112,8 +124,8 @@ RCAP_VECTOR_CLONES
 void compare_bins(const std::uint8_t* bins, const std::uint8_t* lowest, std::uint8_t width,
                   std::size_t count, std::uint64_t* higher, std::uint64_t* within) {
   for (std::size_t first = 0; first < count; first += 64) {
-    std::uint8_t is_higher[64] = {};
-    std::uint8_t is_within[64] = {};
+    alignas(16) std::uint8_t is_higher[64] = {};
+    alignas(16) std::uint8_t is_within[64] = {};
     const std::size_t length = count - first < 64 ? count - first : 64;
     for (std::size_t i = 0; i < length; ++i) {
       const std::uint8_t bin = bins[first + i];
@@ -128,19 +140,23 @@ void compare_bins(const std::uint8_t* bins, const std::uint8_t* lowest, std::uin
 }
 
 RCAP_VECTOR_CLONES
-void bins_above_lowest(const std::uint8_t* bins, std::size_t count, std::uint64_t* above) {
+void bins_within(const std::uint8_t* bins, std::size_t count, std::uint8_t lowest,
+                 std::uint8_t highest, std::uint64_t* within) {
+  const auto width = static_cast<std::uint8_t>(highest - lowest);
   for (std::size_t first = 0; first < count; first += 64) {
-    std::uint8_t is_above[64] = {};
+    alignas(16) std::uint8_t is_within[64] = {};
     const std::size_t length = count - first < 64 ? count - first : 64;
-    for (std::size_t i = 0; i < length; ++i) is_above[i] = bins[first + i] != 0;
-    above[first / 64] = pack_bits(is_above);
+    for (std::size_t i = 0; i < length; ++i) {
+      is_within[i] = static_cast<std::uint8_t>(bins[first + i] - lowest) <= width;
+    }
+    within[first / 64] = pack_bits(is_within);
   }
 }
 
 RCAP_VECTOR_CLONES
-void find_deciding_bins(const std::uint32_t* histogram, int bin_count,
-                        std::span<const std::int64_t> counts, std::span<std::uint8_t> deciding,
-                        std::span<std::uint32_t> higher) {
+void find_deciding_bins(const std::uint32_t* histogram, std::size_t row, int bin_count,
+                        std::span<const std::int64_t> counts, std::uint8_t* deciding,
+                        std::uint32_t* higher) {
   const std::size_t groups = counts.size();
   for (std::size_t g = 0; g < groups; ++g) {
     deciding[g] = static_cast<std::uint8_t>(bin_count - 1);
@@ -148,9 +164,9 @@ void find_deciding_bins(const std::uint32_t* histogram, int bin_count,
   }
   // Row by row for all groups at once: a walk down one column would wait at every step.
   for (int bin = bin_count - 1; bin > 0; --bin) {
-    const std::uint32_t* row = histogram + static_cast<std::size_t>(bin) * groups;
+    const std::uint32_t* in_bin = histogram + static_cast<std::size_t>(bin) * row;
     for (std::size_t g = 0; g < groups; ++g) {
-      const std::uint32_t with_this = higher[g] + row[g];
+      const std::uint32_t with_this = higher[g] + in_bin[g];
       const bool goes_on = (deciding[g] == bin) & (with_this < counts[g]);
       higher[g] = goes_on ? with_this : higher[g];
       deciding[g] = static_cast<std::uint8_t>(deciding[g] - goes_on);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/chunks.hpp"
@@ -38,10 +39,13 @@ namespace rcap {
 /// bin beyond it: they are decided. The result is that of a full sort and does not depend
 /// on how the bins are laid out or how coarse keys round, which are matters of speed.
 ///
-/// If few win, the bins begin near where the winners do and most samples lie in the lowest.
-/// Then both passes go through the others only, unless a group's winners end that low. If
-/// so many samples were in such groups that ranking them exactly would take longer, the
-/// first pass is made again with bins that begin lower.
+/// Mostly the deciding bins of all groups lie near each other. Then the second pass looks at
+/// the groups of samples in these bins only: above them all win, below them none.
+///
+/// If few win, the bins begin near where the winners do and most samples lie in the lowest,
+/// which the first pass need not count then. If winners end in the lowest bin, in groups of
+/// so many samples that ranking these exactly would take longer, the first pass is made
+/// again with bins that begin lower.
 
 /// The exact rank of a sample in its group. Keys can be equal; bits never are.
 struct RankedSample {
@@ -93,12 +97,13 @@ void count_in_bins(Groups groups, std::uint32_t row, SampleId first, const std::
   for (std::size_t i = 0; i < count; ++i) ++histogram[cells[i]];
 }
 
-/// The samples of a block, counted from its first, that are not in the lowest bin.
-inline SetBits above_lowest(const std::uint8_t* bins, std::size_t count) {
+/// The samples of a block, counted from its first, whose bins are `lowest` to `highest`.
+inline SetBits samples_within(const std::uint8_t* bins, std::size_t count, std::uint8_t lowest,
+                              std::uint8_t highest) {
   static_assert(BlockSamples <= 64 * SetBits::MostWords);
-  std::uint64_t above[BlockSamples / 64];
-  bins_above_lowest(bins, count, above);
-  return SetBits({above, (count + 63) / 64});
+  std::uint64_t within[BlockSamples / 64];
+  bins_within(bins, count, lowest, highest, within);
+  return SetBits({within, (count + 63) / 64});
 }
 
 /// Ranks by the random bits alone: every member of a group equally likely.
@@ -109,6 +114,7 @@ class UniformRanker {
   /// How many bins next to the deciding one are not decided: none, these bins are exact.
   static constexpr int Neighbours = 0;
   [[nodiscard]] static bool most_are_lowest() { return false; }
+  [[nodiscard]] static bool all_lie_at_one_end(std::size_t, std::int64_t) { return false; }
   /// Its bins cover everything: there is nothing to aim.
   static bool aim_lower(std::span<const std::uint8_t>, std::span<const std::int64_t>) {
     return false;
@@ -162,7 +168,7 @@ class Draw {
       find_open_bins();
     } while (ranker_.aim_lower(lowest_open_, counts_));
     SampleSet winners(chunks_.count);
-    const auto undecided = take_higher_bins(winners);
+    auto undecided = take_higher_bins(winners);
     settle(undecided, winners);
     return winners;
   }
@@ -171,9 +177,13 @@ class Draw {
   static constexpr std::int64_t ChunkSamples = 1 << 14;
   /// The bins of a group that are not decided by their counts.
   static constexpr int OpenBins = 2 * Ranker::Neighbours + 1;
+  static constexpr std::uint8_t HighestBin = std::numeric_limits<std::uint8_t>::max();
   using Ids = std::vector<std::uint32_t>;
 
   [[nodiscard]] std::size_t group_count() const { return counts_.size(); }
+  [[nodiscard]] Chunks chunks_of_groups() const {
+    return {static_cast<std::int64_t>(group_count()), 64};
+  }
   [[nodiscard]] std::uint32_t& in_bin(std::size_t bin, std::size_t group) {
     return scratch_.histograms.front()[bin * group_count() + group];
   }
@@ -205,51 +215,118 @@ class Draw {
         if (!ranker_.most_are_lowest())
           return count_in_bins(groups_, row, first, bins, count, histogram);
         const Groups groups = groups_;
-        for (const std::uint16_t i : above_lowest(bins, count)) {
+        for (const std::uint16_t i : samples_within(bins, count, 1, HighestBin)) {
           ++histogram[bins[i] * row + groups(first + i)];
         }
       });
     });
-    std::vector<std::uint32_t>& total = scratch_.histograms.front();
-    total.resize(cells);  // a worker that came too late to get a chunk has none
-    for (const auto& other : std::span(scratch_.histograms).subspan(1)) {
-      for (std::size_t i = 0; i < other.size(); ++i) total[i] += other[i];
-    }
+    scratch_.histograms.front().resize(cells);  // its worker may have come too late for a chunk
   }
 
   void find_open_bins() {
-    const int bin_count = ranker_.bin_count();
     deciding_.resize(group_count());
     higher_.resize(group_count());
-    find_deciding_bins(scratch_.histograms.front().data(), bin_count, counts_, deciding_, higher_);
     lowest_open_.resize(group_count());
     taken_.resize(group_count());
-    const int top = std::max(bin_count - OpenBins, 0);
-    for (std::size_t g = 0; g < group_count(); ++g) {
-      const int lowest = std::clamp(deciding_[g] - Ranker::Neighbours, 0, top);
-      taken_[g] = counts_[g] - higher_[g];
-      for (int bin = deciding_[g] + 1; bin < std::min(lowest + OpenBins, bin_count); ++bin) {
-        taken_[g] += in_bin(static_cast<std::size_t>(bin), g);
+    const Chunks group_chunks = chunks_of_groups();
+    workers_.for_each_chunk(group_chunks.size(), [&](std::int64_t chunk, int) {
+      const auto first = static_cast<std::size_t>(group_chunks.begin(chunk));
+      const auto last = static_cast<std::size_t>(group_chunks.end(chunk));
+      add_histograms(first, last);
+      find_deciding_bins(scratch_.histograms.front().data() + first, group_count(),
+                         ranker_.bin_count(), counts_.subspan(first, last - first),
+                         deciding_.data() + first, higher_.data() + first);
+      for (std::size_t g = first; g < last; ++g) find_open_bins_of(g);
+    });
+  }
+
+  /// Adds what all workers counted of these groups to the first histogram.
+  void add_histograms(std::size_t first_group, std::size_t last_group) {
+    for (const auto& other : std::span(scratch_.histograms).subspan(1)) {
+      if (other.empty()) continue;
+      for (int bin = 0; bin < ranker_.bin_count(); ++bin) {
+        const std::size_t row = static_cast<std::size_t>(bin) * group_count();
+        std::uint32_t* total = scratch_.histograms.front().data() + row;
+        const std::uint32_t* more = other.data() + row;
+        for (std::size_t g = first_group; g < last_group; ++g) total[g] += more[g];
       }
-      lowest_open_[g] = static_cast<std::uint8_t>(lowest);
     }
   }
 
+  void find_open_bins_of(std::size_t g) {
+    const int bin_count = ranker_.bin_count();
+    if (is_decided(g)) {  // samples in the highest bin win, those in the lowest do not
+      lowest_open_[g] = static_cast<std::uint8_t>(bin_count - 1 - OpenBins);
+      taken_[g] = 0;
+      return;
+    }
+    const int lowest =
+        std::clamp(deciding_[g] - Ranker::Neighbours, 0, std::max(bin_count - OpenBins, 0));
+    lowest_open_[g] = static_cast<std::uint8_t>(lowest);
+    taken_[g] = counts_[g] - higher_[g];
+    for (int bin = deciding_[g] + 1; bin < std::min(lowest + OpenBins, bin_count); ++bin) {
+      taken_[g] += in_bin(static_cast<std::size_t>(bin), g);
+    }
+  }
+
+  /// Whether all or none of a group win and its samples lie in the highest or lowest bin.
+  [[nodiscard]] bool is_decided(std::size_t group) const {
+    return ranker_.bin_count() > OpenBins && ranker_.all_lie_at_one_end(group, counts_[group]);
+  }
+
+  /// Bins in which some samples win and some do not, or are open. All samples in higher
+  /// bins win, none in lower ones.
+  struct MixedBins {
+    std::uint8_t lowest;
+    std::uint8_t highest;
+  };
+
+  [[nodiscard]] MixedBins find_mixed_bins() const {
+    int lowest = ranker_.bin_count() - 1;
+    int highest = 0;
+    for (std::size_t g = 0; g < group_count(); ++g) {
+      if (is_decided(g)) continue;
+      lowest = std::min<int>(lowest, lowest_open_[g]);
+      highest = std::max<int>(highest, lowest_open_[g] + OpenBins - 1);
+    }
+    highest = std::clamp(highest, lowest, ranker_.bin_count() - 1);
+    return {static_cast<std::uint8_t>(lowest), static_cast<std::uint8_t>(highest)};
+  }
+
+  /// Whether so few samples lie in these bins that they are better looked at one by one.
+  [[nodiscard]] bool are_few(const MixedBins& bins) {
+    if (ranker_.most_are_lowest() && bins.lowest == 0) return false;  // which is not counted
+    const auto first = static_cast<std::ptrdiff_t>(bins.lowest * group_count());
+    const auto last = static_cast<std::ptrdiff_t>((bins.highest + std::size_t{1}) * group_count());
+    const auto cells = scratch_.histograms.front().begin();
+    const auto samples = std::reduce(cells + first, cells + last, std::uint32_t{0});
+    return samples < chunks_.count / 4;
+  }
+
+  /// What one worker finds undecided.
+  struct Undecided {
+    std::vector<Ids> ids;               ///< a list a chunk
+    std::vector<std::uint32_t> groups;  ///< per group, how many
+  };
+
   /// Puts the samples of higher bins into `winners`; returns those of the open bins.
-  std::vector<Ids> take_higher_bins(SampleSet& winners) {
-    std::vector<Ids> undecided(static_cast<std::size_t>(chunks_.size()));
-    const bool skip_lowest =
-        ranker_.most_are_lowest() && std::ranges::find(lowest_open_, 0) == lowest_open_.end();
-    workers_.for_each_chunk(chunks_.size(), [&](std::int64_t chunk, int) {
-      Ids& gathered = undecided[static_cast<std::size_t>(chunk)];
+  std::vector<Undecided> take_higher_bins(SampleSet& winners) {
+    std::vector<Undecided> undecided(static_cast<std::size_t>(workers_.count()));
+    for (Undecided& of_worker : undecided) of_worker.groups.resize(group_count());
+    const MixedBins mixed = find_mixed_bins();
+    const bool one_by_one = are_few(mixed);
+    workers_.for_each_chunk(chunks_.size(), [&](std::int64_t chunk, int worker) {
+      Undecided& found = undecided[static_cast<std::size_t>(worker)];
+      Ids& gathered = found.ids.emplace_back();
       for_each_block(chunk, [&](SampleId first, std::size_t count) {
         std::uint64_t* higher = winners.words().data() + first / 64;
-        if (skip_lowest) {
-          take_skipping_lowest(first, count, higher, gathered);
+        if (one_by_one) {
+          take_from_mixed(mixed, first, count, higher, gathered);
         } else {
           take_from_all(first, count, higher, gathered);
         }
       });
+      for (const std::uint32_t id : gathered) ++found.groups[groups_(id)];
     });
     return undecided;
   }
@@ -261,7 +338,7 @@ class Draw {
                      Ids& gathered) const {
     const Groups groups = groups_;
     const std::uint8_t* lowest_open = lowest_open_.data();
-    std::uint8_t lowest[BlockSamples] = {};
+    std::uint8_t lowest[BlockSamples];
     for (std::size_t i = 0; i < count; ++i) {
       lowest[i] = lowest_open[groups(first + static_cast<SampleId>(i))];
     }
@@ -272,39 +349,46 @@ class Draw {
     }
   }
 
-  void take_skipping_lowest(SampleId first, std::size_t count, std::uint64_t* higher,
-                            Ids& gathered) const {
-    const std::uint8_t* bins = scratch_.bins.data() + first;
+  void take_from_mixed(const MixedBins& mixed, SampleId first, std::size_t count,
+                       std::uint64_t* higher, Ids& gathered) const {
     const std::uint8_t* lowest_open = lowest_open_.data();
+    std::uint8_t bins[BlockSamples];  // those of mixed bins move to the end where they belong
+    std::memcpy(bins, scratch_.bins.data() + first, count);
     std::uint32_t open[BlockSamples];
     std::size_t open_count = 0;
     const Groups groups = groups_;
-    for (const std::uint16_t i : above_lowest(bins, count)) {
+    for (const std::uint16_t i : samples_within(bins, count, mixed.lowest, mixed.highest)) {
       const int above = bins[i] - lowest_open[groups(first + i)];
-      higher[i / 64] |= static_cast<std::uint64_t>(above >= OpenBins) << (i % 64);
+      bins[i] = above >= OpenBins ? HighestBin : 0;
       // Written always and kept if open: no branch to guess wrongly.
       open[open_count] = static_cast<std::uint32_t>(first + i);
       open_count += static_cast<std::size_t>(above >= 0 && above < OpenBins);
     }
+    const int lowest_higher = std::min<int>(mixed.highest + 1, HighestBin);
+    bins_within(bins, count, static_cast<std::uint8_t>(lowest_higher), HighestBin, higher);
     gathered.insert(gathered.end(), open, open + open_count);
   }
 
   /// Ranks the undecided samples of each group and puts the best into `winners`.
-  void settle(const std::vector<Ids>& undecided, SampleSet& winners) {
-    std::vector<std::size_t> ends(group_count() + 1);
-    for (const Ids& gathered : undecided) {
-      for (const std::uint32_t id : gathered) ++ends[groups_(id) + 1];
+  void settle(std::vector<Undecided>& undecided, SampleSet& winners) {
+    // Members of a group come to lie together, in any order.
+    std::vector<std::uint32_t> begins(group_count() + 1);
+    for (std::size_t g = 0; g < group_count(); ++g) {
+      std::uint32_t next = begins[g];
+      for (Undecided& of_worker : undecided) next += std::exchange(of_worker.groups[g], next);
+      begins[g + 1] = next;
     }
-    std::partial_sum(ends.begin(), ends.end(), ends.begin());
-    Ids grouped(ends.back());
-    for (const Ids& gathered : undecided) {
-      for (const std::uint32_t id : gathered) grouped[ends[groups_(id)]++] = id;
-    }
+    Ids grouped(begins.back());
+    workers_.for_each_chunk(std::ssize(undecided), [&](std::int64_t part, int) {
+      Undecided& of_worker = undecided[static_cast<std::size_t>(part)];
+      for (const Ids& ids : of_worker.ids) {
+        for (const std::uint32_t id : ids) grouped[of_worker.groups[groups_(id)]++] = id;
+      }
+    });
     const auto members_of = [&](std::size_t g) {
-      const std::size_t begin = g == 0 ? 0 : ends[g - 1];
-      return std::span(grouped).subspan(begin, ends[g] - begin);
+      return std::span(grouped).subspan(begins[g], begins[g + 1] - begins[g]);
     };
-    const Chunks group_chunks{static_cast<std::int64_t>(group_count()), 64};
+    const Chunks group_chunks = chunks_of_groups();
     workers_.for_each_chunk(group_chunks.size(), [&](std::int64_t chunk, int) {
       bring_best_to_front(static_cast<std::size_t>(group_chunks.begin(chunk)),
                           static_cast<std::size_t>(group_chunks.end(chunk)), members_of);

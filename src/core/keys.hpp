@@ -60,14 +60,16 @@ void cells_of(const std::uint8_t* bins, const std::uint32_t* labels, std::size_t
 void compare_bins(const std::uint8_t* bins, const std::uint8_t* lowest, std::uint8_t width,
                   std::size_t count, std::uint64_t* higher, std::uint64_t* within);
 
-/// The samples in other bins than the lowest one, bin 0, a bit a sample likewise.
-void bins_above_lowest(const std::uint8_t* bins, std::size_t count, std::uint64_t* above);
+/// Whether the bins of `count` samples are `lowest` to `highest`, a bit a sample likewise.
+void bins_within(const std::uint8_t* bins, std::size_t count, std::uint8_t lowest,
+                 std::uint8_t highest, std::uint64_t* within);
 
 /// The bin of each group in which its `counts[g]`-th sample from the highest bin down lies,
-/// and how many lie in higher ones. `histogram` has a row of all groups for each bin.
-void find_deciding_bins(const std::uint32_t* histogram, int bin_count,
-                        std::span<const std::int64_t> counts, std::span<std::uint8_t> deciding,
-                        std::span<std::uint32_t> higher);
+/// and how many lie in higher ones. `histogram` has a row of `row` groups for each bin and
+/// begins at the first of these.
+void find_deciding_bins(const std::uint32_t* histogram, std::size_t row, int bin_count,
+                        std::span<const std::int64_t> counts, std::uint8_t* deciding,
+                        std::uint32_t* higher);
 
 /// stream.bits(first + i) for every i < count.
 void stream_bits(const RandomStream& stream, SampleId first, std::size_t count,

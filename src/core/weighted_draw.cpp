@@ -61,7 +61,7 @@ class RaceRanker {
       const double lowest = guess - margin - MarginInDeviations / std::sqrt(count);
       const auto start = static_cast<float>(-lowest * bins_per_nat_);
       if (std::abs(start) < LargestStart) starts_[j] = start;
-      if (counts[j] == sizes()[j] || counts[j] == 0) starts_[j] = HighestBin;
+      if (all_lie_at_one_end(j, counts[j])) starts_[j] = counts[j] == 0 ? LowestBin : HighestBin;
     }
   }
 
@@ -89,6 +89,10 @@ class RaceRanker {
   static constexpr int Neighbours = 1;
   [[nodiscard]] bool most_are_lowest() const { return most_are_lowest_; }
   [[nodiscard]] int bin_count() const { return bin_count_; }
+  /// Whether none or all of a class win and so lie in its lowest or highest bin.
+  [[nodiscard]] bool all_lie_at_one_end(std::size_t j, std::int64_t count) const {
+    return count == 0 || count == sizes()[j];
+  }
 
   /// Finds the bin of `count` samples from `first` on.
   void find_bins(SampleId first, std::size_t count, std::uint8_t* bins) const {

@@ -113,15 +113,26 @@ TEST(CompareBins, TellsHigherFromWithin) {
   EXPECT_EQ(within, 0b110011100U);
 }
 
-TEST(BinsAboveLowest, MarksAllButBinZero) {
+TEST(BinsWithin, MarksBothEndsAndAllBetween) {
   std::vector<std::uint8_t> bins(70);
   bins[3] = 1;
+  bins[5] = 8;
   bins[63] = 255;
   bins[69] = 7;
-  std::uint64_t above[2];
-  bins_above_lowest(bins.data(), bins.size(), above);
-  EXPECT_EQ(above[0], (std::uint64_t{1} << 3) | (std::uint64_t{1} << 63));
-  EXPECT_EQ(above[1], std::uint64_t{1} << 5);
+  const auto bit = [](int place) { return std::uint64_t{1} << place; };
+  std::uint64_t within[2];
+  bins_within(bins.data(), bins.size(), 1, 255, within);
+  EXPECT_EQ(within[0], bit(3) | bit(5) | bit(63));
+  EXPECT_EQ(within[1], bit(5));
+  bins_within(bins.data(), bins.size(), 1, 7, within);
+  EXPECT_EQ(within[0], bit(3));
+  EXPECT_EQ(within[1], bit(5));
+  bins_within(bins.data(), bins.size(), 255, 255, within);
+  EXPECT_EQ(within[0], bit(63));
+  EXPECT_EQ(within[1], 0U);
+  bins_within(bins.data(), bins.size(), 0, 255, within);
+  EXPECT_EQ(within[0], ~std::uint64_t{0});
+  EXPECT_EQ(within[1], bit(6) - 1);
 }
 
 TEST(ExactExp, AgreesWithTheLibrary) {
