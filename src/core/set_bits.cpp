@@ -31,15 +31,18 @@ using Eight [[gnu::vector_size(16)]] = std::uint16_t;
 RCAP_VECTOR_CLONES
 std::size_t list_places(const std::uint64_t* words, std::size_t word_count, std::uint16_t* places) {
   std::uint16_t* out = places;
+  Eight first{};  // the place of the first bit of the byte
   for (std::size_t word = 0; word < word_count; ++word) {
+    std::uint64_t rest = words[word];
     for (std::size_t byte = 0; byte < 8; ++byte) {
-      const auto bits = static_cast<std::uint8_t>(words[word] >> (8 * byte));
-      const auto first = static_cast<std::uint16_t>(64 * word + 8 * byte);
+      const auto bits = static_cast<std::uint8_t>(rest);
+      rest >>= 8;
       Eight eight;
       std::memcpy(&eight, PlacesOfByte[bits].data(), sizeof eight);
       eight += first;
       std::memcpy(out, &eight, sizeof eight);
       out += std::popcount(bits);
+      first += 8;
     }
   }
   return static_cast<std::size_t>(out - places);
