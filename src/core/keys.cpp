@@ -95,7 +95,9 @@ double exact_exp(double x) noexcept {
                                  720.0, 120.0, 24.0, 6.0, 2.0, 1.0, 1.0}) {
     p = p * r + 1.0 / factorial;
   }
-  return std::ldexp(p, static_cast<int>(whole));
+  const auto exponent = static_cast<std::uint64_t>(static_cast<std::int64_t>(whole) + 1023);
+  return p *
+         std::bit_cast<double>(exponent << 52);  // 2^whole: a normal number, no less than 2^-1022
 }
 
 }  // namespace rcap
