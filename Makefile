@@ -9,14 +9,14 @@ CTEST := .venv/bin/ctest
 PYTHON3 := .venv/bin/python
 
 # How long `make test` runs each fuzz target.
-RCAP_FUZZ_SECONDS ?= 20
+RCAP_FUZZ_SECONDS ?= 30
 
 # CMake finds Ninja here.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
 
-.PHONY: help setup build demo test test-python bench bench-python format check-format clean
+.PHONY: help setup build demo test test-core test-python bench bench-python format check-format clean
 
 help:  ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,14 @@ test: check-format build  ## check the format, then run every test, optimised, u
 	$(CMAKE) --build --preset asan
 	$(CTEST) --preset asan
 	scripts/test-python
+
+test-core: check-format  ## the library alone, optimised and under sanitizers: minutes
+	$(CMAKE) --preset core
+	$(CMAKE) --build --preset core
+	$(CTEST) --preset core
+	$(CMAKE) --preset core-asan
+	$(CMAKE) --build --preset core-asan
+	$(CTEST) --preset core-asan
 
 test-python: build  ## install the Python package into an environment of its own and run its tests
 	scripts/test-python

@@ -1,9 +1,11 @@
 # What every target of rcap shares: warnings, sanitizers, and the one way to add a test.
 
 add_library(rcap_warnings INTERFACE)
-# Clang has more behind the same names than GCC: what GCC says is the measure for both.
+# Clang has more behind the same names than GCC: what GCC says is the measure for both. Where
+# several files are compiled together GCC takes each for a header, which these should not be.
 target_compile_options(rcap_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion
   $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion;-Wno-bitwise-instead-of-logical>
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>
   $<$<BOOL:${RCAP_WERROR}>:-Werror>)
 
 if(RCAP_SANITIZE)
@@ -21,25 +23,18 @@ endif()
 
 # rcap_add_test(NAME [TORCH] SOURCES ... LIBS ... LABEL ...): a GoogleTest program, one
 # ctest entry for all of its tests (they take milliseconds; a process each would cost more).
-# TORCH: it uses LibTorch and shares its precompiled header.
+# TORCH: it uses LibTorch and shares its precompiled header; the others share that of gmock.
 function(rcap_add_test name)
   cmake_parse_arguments(ARG "TORCH" "LABEL" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${name} PRIVATE ${ARG_LIBS} rcap_warnings GTest::gmock_main)
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} rcap_test_options GTest::gmock_main)
   if(ARG_TORCH)
     rcap_use_torch(${name})
   else()
-    target_precompile_headers(${name} PRIVATE <gmock/gmock.h>)
-    # Tests are compiled more often than run; what they measure against is the library. With
-    # sanitizers optimising takes longer than the checks themselves.
-    if(RCAP_SANITIZE)
-      target_compile_options(${name} PRIVATE -O0)
-    else()
-      target_compile_options(${name} PRIVATE -O1)
-    endif()
+    target_precompile_headers(${name} REUSE_FROM rcap_test_headers)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}")

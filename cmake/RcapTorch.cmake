@@ -28,6 +28,6 @@ target_precompile_headers(rcap_torch PRIVATE ${PROJECT_SOURCE_DIR}/src/models/to
 function(rcap_use_torch target)
   target_link_libraries(${target} PRIVATE rcap_torch)
   target_precompile_headers(${target} REUSE_FROM rcap_torch)
-  # What takes the time is LibTorch, not our code: four files together compile nearly as fast as one.
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+  # What takes the time is LibTorch, not our code: eight files together compile nearly as fast as two.
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
 endfunction()

@@ -32,10 +32,10 @@
 namespace rcap::cli {
 namespace {
 
-constexpr const char* Usage = "rcap bench select [OPTIONS], rcap bench data [OPTIONS]";
-constexpr const char* Summary =
+constexpr const char* BenchUsage = "rcap bench select [OPTIONS], rcap bench data [OPTIONS]";
+constexpr const char* BenchSelectSummary =
     "Times the rcap method on synthetic data: one warm-up epoch, then --repeat timed ones.";
-constexpr const char* Footer =
+constexpr const char* BenchSelectFooter =
     R"(select   one selection, per sample of the data set
 observe  the losses of an epoch in batches, per observed sample
 floor    one pass that only makes the keys of the draw, per sample of the data set
@@ -49,7 +49,7 @@ constexpr std::int64_t MostOrderedSamples = 50'000'000;
 /// Losses are made this many at a time: small beside every data set worth measuring.
 constexpr std::size_t ChunkSamples = 1 << 16;
 
-struct BenchArguments {
+struct BenchSelectArguments {
   std::int64_t sample_count = 1281167;
   ClassId class_count = 1000;
   ClassProfile profile = ClassProfile::Balanced;
@@ -67,8 +67,8 @@ void check_at_least_one(std::string_view option, std::int64_t value) {
   if (value < 1) throw InvalidArgument(fmt::format("{} {} is not at least 1", option, value));
 }
 
-bool parse_arguments(std::span<const std::string> words, BenchArguments& arguments) {
-  CommandLine line("bench select", Summary, Footer);
+bool parse_arguments(std::span<const std::string> words, BenchSelectArguments& arguments) {
+  CommandLine line("bench select", BenchSelectSummary, BenchSelectFooter);
   line.group("Data");
   line.number("--n", arguments.sample_count, "N", "samples");
   line.number("--classes", arguments.class_count, "C", "classes");
@@ -138,7 +138,7 @@ struct Timings {
 /// The data set, the pruner and the numbers of one benchmark.
 class SelectBench {
  public:
-  explicit SelectBench(const BenchArguments& arguments)
+  explicit SelectBench(const BenchSelectArguments& arguments)
       : arguments_(arguments), progress_(!arguments.quiet), workers_(arguments.common.threads) {}
 
   void run() {
@@ -255,7 +255,7 @@ class SelectBench {
     }
   }
 
-  const BenchArguments& arguments_;
+  const BenchSelectArguments& arguments_;
   ProgressBar progress_;
   Workers workers_;
   PeakMemory peak_;
@@ -277,11 +277,11 @@ std::string_view name_of(LabelOrder order) {
   return order == LabelOrder::Shuffled ? "shuffled" : "sorted";
 }
 
-double peak_per_sample(const BenchArguments& arguments, const SelectBench& bench) {
+double peak_per_sample(const BenchSelectArguments& arguments, const SelectBench& bench) {
   return static_cast<double>(bench.peak().bytes()) / static_cast<double>(arguments.sample_count);
 }
 
-void print_json(const BenchArguments& arguments, const SelectBench& bench) {
+void print_json(const BenchSelectArguments& arguments, const SelectBench& bench) {
   nlohmann::ordered_json json;
   put_spread(json, "select_ns_per_sample", bench.timings().select);
   put_spread(json, "observe_ns_per_sample", bench.timings().observe);
@@ -315,7 +315,7 @@ void print_row(std::string_view name, const std::vector<double>& times, double s
              spread.highest, spread.median * samples * 1e-6);
 }
 
-void print_table(const BenchArguments& arguments, const SelectBench& bench) {
+void print_table(const BenchSelectArguments& arguments, const SelectBench& bench) {
   const auto samples = static_cast<double>(arguments.sample_count);
   const auto selected = static_cast<double>(bench.keep_count());
   fmt::print("{} samples, {} {} classes ({}), pruning rate {}: {} kept; beta {}\n",
@@ -337,7 +337,7 @@ void print_table(const BenchArguments& arguments, const SelectBench& bench) {
 }
 
 void run_bench_select(std::span<const std::string> words) {
-  BenchArguments arguments;
+  BenchSelectArguments arguments;
   if (!parse_arguments(words, arguments)) return;
   SelectBench bench(arguments);
   bench.run();
@@ -355,10 +355,10 @@ void run_bench(std::span<const std::string> words) {
   if (what == "select") return run_bench_select(words.subspan(1));
   if (what == "data") return run_bench_data(words.subspan(1));
   if (what == "--help" || what == "-h") {
-    fmt::print("Usage: {}; --help behind either tells its options\n", Usage);
+    fmt::print("Usage: {}; --help behind either tells its options\n", BenchUsage);
     return;
   }
-  throw InvalidArgument(fmt::format("bench \"{}\": there are only: {}", what, Usage));
+  throw InvalidArgument(fmt::format("bench \"{}\": there are only: {}", what, BenchUsage));
 }
 
 }  // namespace rcap::cli

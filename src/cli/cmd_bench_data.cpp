@@ -23,17 +23,17 @@
 namespace rcap::cli {
 namespace {
 
-constexpr const char* Summary =
+constexpr const char* BenchDataSummary =
     "Times the way of the training images from their files to batches of numbers: one pass to warm "
     "up, then --repeat timed ones.";
-constexpr const char* Footer =
+constexpr const char* BenchDataFooter =
     R"(Each pass reads all training images once, in a random order, augmented as for training, and does
 nothing else with them. --data may name a packed file (rcap data pack).
 
 Photographs to crops of 224 x 224, with one worker thread:
   rcap bench data --dataset image-folder --data photos --resize 256 --crop 224 --flip --workers 1)";
 
-struct BenchArguments {
+struct BenchDataArguments {
   std::string dataset;
   DatasetOptions data;
   bool fast_decode = false;
@@ -46,8 +46,8 @@ struct BenchArguments {
   bool quiet = false;
 };
 
-bool parse(std::span<const std::string> words, BenchArguments& arguments) {
-  CommandLine line("bench data", Summary, Footer);
+bool parse(std::span<const std::string> words, BenchDataArguments& arguments) {
+  CommandLine line("bench data", BenchDataSummary, BenchDataFooter);
   line.group("Data");
   line.text("--dataset", arguments.dataset, "NAME", "see rcap data list");
   line.path("--data", arguments.data.folder, "DIR", "where its files are, or a packed file");
@@ -94,7 +94,8 @@ struct Result {
   double sum = 0;
 };
 
-Result run_passes(const BenchArguments& arguments, const Split& split, const Transform& transform) {
+Result run_passes(const BenchDataArguments& arguments, const Split& split,
+                  const Transform& transform) {
   Result result;
   BatchReader reader(split, transform, arguments.reader);
   result.shape = reader.shape();
@@ -122,7 +123,7 @@ Result run_passes(const BenchArguments& arguments, const Split& split, const Tra
   return result;
 }
 
-void print_json(const BenchArguments& arguments, const Result& result) {
+void print_json(const BenchDataArguments& arguments, const Result& result) {
   nlohmann::ordered_json json;
   put_spread(json, "samples_per_second", result.rates);
   json["dataset"] = arguments.dataset;
@@ -140,7 +141,7 @@ void print_json(const BenchArguments& arguments, const Result& result) {
   fmt::print("{}\n", json.dump());
 }
 
-void print_text(const BenchArguments& arguments, const Result& result) {
+void print_text(const BenchDataArguments& arguments, const Result& result) {
   const Spread spread = spread_of(result.rates);
   fmt::print("{} images a pass to {} x {} x {}, {} worker(s), batches of {}\n", result.samples,
              result.shape.height, result.shape.width, result.shape.channels,
@@ -153,7 +154,7 @@ void print_text(const BenchArguments& arguments, const Result& result) {
 }  // namespace
 
 void run_bench_data(std::span<const std::string> words) {
-  BenchArguments arguments;
+  BenchDataArguments arguments;
   if (!parse(words, arguments)) return;
   arguments.data.seed = arguments.seed;
   if (arguments.fast_decode) arguments.data.least_side = arguments.transform.resize;

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* Usage =
+constexpr const char* DataUsage =
     "rcap data list, rcap data verify [NAME|FILE] [--data DIR], rcap data pack --dataset NAME "
     "--out FILE";
 
@@ -87,10 +87,10 @@ void run_data(std::span<const std::string> words) {
   if (what == "verify") return run_data_verify(words.subspan(1));
   if (what == "pack") return run_data_pack(words.subspan(1));
   if (what == "--help" || what == "-h") {
-    fmt::print("Usage: {}; --help behind each tells its options\n", Usage);
+    fmt::print("Usage: {}; --help behind each tells its options\n", DataUsage);
     return;
   }
-  throw InvalidArgument(fmt::format("data \"{}\": there are only: {}", what, Usage));
+  throw InvalidArgument(fmt::format("data \"{}\": there are only: {}", what, DataUsage));
 }
 
 }  // namespace rcap::cli

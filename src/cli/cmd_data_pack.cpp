@@ -25,10 +25,10 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* Summary =
+constexpr const char* DataPackSummary =
     "Decodes and resizes the images of a data set into one file, which is then read many times "
     "faster.";
-constexpr const char* Footer =
+constexpr const char* DataPackFooter =
     R"(Give the file in place of the folder: rcap train --dataset NAME --data FILE. Any image in it is
 at hand at once, so a new selection every epoch costs nothing. Every image has a checksum, held
 against its pixels when it is first read; rcap data verify FILE does so for all.
@@ -53,7 +53,7 @@ struct PackArguments {
 bool parse(std::span<const std::string> words, PackArguments& arguments) {
   PackOptions& options = arguments.options;
   options.threads = available_threads();
-  CommandLine line("data pack", Summary, Footer);
+  CommandLine line("data pack", DataPackSummary, DataPackFooter);
   line.group("Data");
   line.text("--dataset", arguments.dataset, "NAME", "see rcap data list");
   line.path("--data", arguments.data, "DIR", "where its files are, if not in the usual place");

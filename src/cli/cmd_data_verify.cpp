@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view ImageFolder = "image-folder";
 
-struct Arguments {
+struct VerifyArguments {
   std::string name;  ///< empty: all that have a usual place
   fs::path folder;
   bool decode = false;
@@ -133,7 +133,7 @@ std::vector<std::string> dataset_names() {
 }
 
 /// The one data set that was named.
-DataReport verify_named(const Arguments& arguments, ProgressBar& progress) {
+DataReport verify_named(const VerifyArguments& arguments, ProgressBar& progress) {
   if (std::error_code ignored; fs::is_regular_file(arguments.name, ignored)) {
     return verify_packed(arguments.name, progress);
   }
@@ -164,7 +164,7 @@ DataReport verify_named(const Arguments& arguments, ProgressBar& progress) {
                           : verify_entry(*entry, folder, arguments.decode, progress);
 }
 
-std::vector<DataReport> verify_all(const Arguments& arguments) {
+std::vector<DataReport> verify_all(const VerifyArguments& arguments) {
   ProgressBar progress(!arguments.quiet);
   std::vector<DataReport> reports;
   if (!arguments.name.empty()) {
@@ -178,7 +178,7 @@ std::vector<DataReport> verify_all(const Arguments& arguments) {
   return reports;
 }
 
-void print_reports(const std::vector<DataReport>& reports, const Arguments& arguments) {
+void print_reports(const std::vector<DataReport>& reports, const VerifyArguments& arguments) {
   if (!arguments.json) {
     for (const DataReport& report : reports) print_report(report, arguments.quiet);
     return;
@@ -210,7 +210,7 @@ std::string describe_damage(const DataReport& report) {
 }
 
 /// A data set that nobody asked for may be missing, but not in part.
-void refuse_damage(const std::vector<DataReport>& reports, const Arguments& arguments) {
+void refuse_damage(const std::vector<DataReport>& reports, const VerifyArguments& arguments) {
   for (const DataReport& report : reports) {
     const bool is_absent = report.state == FileState::Missing && !arguments.name.empty();
     if (report.state != FileState::Damaged && !is_absent) continue;
@@ -221,7 +221,7 @@ void refuse_damage(const std::vector<DataReport>& reports, const Arguments& argu
 }  // namespace
 
 void run_data_verify(std::span<const std::string> words) {
-  Arguments arguments;
+  VerifyArguments arguments;
   if (!words.empty() && !words.front().starts_with('-')) {
     arguments.name = words.front();
     words = words.subspan(1);

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct ReportArguments {
   fs::path folder;
   fs::path html;
   bool json = false;
@@ -47,7 +47,7 @@ void print_text(const StudyResults& results, const fs::path& html, std::size_t b
 }  // namespace
 
 void run_report(std::span<const std::string> words) {
-  Arguments arguments;
+  ReportArguments arguments;
   if (!words.empty() && !words.front().starts_with('-')) {
     arguments.folder = words.front();
     words = words.subspan(1);

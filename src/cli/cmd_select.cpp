@@ -34,9 +34,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t MostClassesListed = 10000;
 constexpr std::int64_t ObserveChunk = 1 << 20;
 
-constexpr const char* Summary =
+constexpr const char* SelectSummary =
     "Selects the samples of one epoch, for any framework: arrays in, ids out (.npy).";
-constexpr const char* Footer =
+constexpr const char* SelectFooter =
     R"(The first call takes the loss of every sample before training and starts the state;
 each further call takes the losses of the epoch just trained and selects the next:
 
@@ -173,7 +173,7 @@ void check_arguments(const CommandLine& line, const SelectArguments& arguments) 
 
 bool parse_arguments(std::span<const std::string> words, SelectArguments& arguments) {
   arguments.methods.pruner.common.threads = available_threads();
-  CommandLine line("select", Summary, Footer);
+  CommandLine line("select", SelectSummary, SelectFooter);
   add_data_options(line, arguments);
   add_run_options(line, arguments);
   add_output_options(line, arguments);

@@ -30,9 +30,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* Summary_ =
+constexpr const char* StudySummary =
     "Compares methods: makes every run of a plan, then tables, figures and a report.";
-constexpr const char* Footer =
+constexpr const char* StudyFooter =
     R"(PLAN.toml, directly behind study, says what is run: data sets x methods x rates x betas x
 seeds. Plans that ship are in plans/; a short one:
   seeds = [0, 27, 100]
@@ -68,7 +68,7 @@ bool parse(std::span<const std::string> words, StudyArguments& arguments) {
     arguments.plan = words.front();
     words = words.subspan(1);
   }
-  CommandLine line("study", Summary_, Footer);
+  CommandLine line("study", StudySummary, StudyFooter);
   line.group("Study");
   line.path("--out", arguments.out, "DIR", "where runs, tables, figures and report go; required");
   line.path("--data-root", arguments.data_root, "DIR",

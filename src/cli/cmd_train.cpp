@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* Summary_ =
+constexpr const char* TrainSummary =
     "Trains a network on a part of the data each epoch, and tells how well each class fares.";
-constexpr const char* Footer =
+constexpr const char* TrainFooter =
     R"(Results go to --out: summary.json, epochs.jsonl (a line an epoch), options.toml (repeat the
 run with --config), checkpoint/ and event files for TensorBoard.
 
@@ -46,7 +46,7 @@ std::vector<std::string> with_stored_options(std::span<const std::string> words,
 
 std::optional<TrainArguments> parse(std::span<const std::string> words) {
   TrainArguments arguments;
-  CommandLine line("train", Summary_, Footer);
+  CommandLine line("train", TrainSummary, TrainFooter);
   add_options(line, arguments);
   if (!line.parse(words)) return std::nullopt;
   if (!arguments.dry_run) line.require("--out", arguments.out);

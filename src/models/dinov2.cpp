@@ -8,7 +8,7 @@ namespace {
 using dinov2::PatchSide;
 using dinov2::Width;
 
-constexpr int BlockCount = 12;
+constexpr int EncoderBlocks = 12;
 constexpr int RegisterCount = 4;
 constexpr int PositionCount = dinov2::GridSide * dinov2::GridSide;
 
@@ -57,7 +57,7 @@ void DinoV2Mlp::add_backbone(int channels) {
   register_parameter("mask_token", torch::zeros({1, Width}));
   patch_embed_ = register_module("patch_embed", dinov2::PatchEmbed(channels));
   register_module("blocks", blocks_);
-  for (int i = 0; i < BlockCount; ++i) blocks_->push_back(dinov2::Block());
+  for (int i = 0; i < EncoderBlocks; ++i) blocks_->push_back(dinov2::Block());
   norm_ = register_module("norm", dinov2::make_norm());
 }
 
@@ -83,8 +83,8 @@ DinoV2Mlp::Tokens DinoV2Mlp::run_backbone(const torch::Tensor& images) {
   const torch::NoGradGuard no_grad;
   Tokens tokens;
   auto x = embed(images);
-  constexpr std::size_t FirstKept = BlockCount - std::tuple_size_v<decltype(tokens.classes)>;
-  for (std::size_t i = 0; i < BlockCount; ++i) {
+  constexpr std::size_t FirstKept = EncoderBlocks - std::tuple_size_v<decltype(tokens.classes)>;
+  for (std::size_t i = 0; i < EncoderBlocks; ++i) {
     x = blocks_->ptr<dinov2::BlockImpl>(i)->forward(x);
     if (i >= FirstKept) tokens.classes.at(i - FirstKept) = norm_(x.select(1, 0));
   }

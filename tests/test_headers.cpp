@@ -1,0 +1,1 @@
+// Empty: its target compiles <gmock/gmock.h> once for all tests.
