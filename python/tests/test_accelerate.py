@@ -30,8 +30,8 @@ class Run:
 
     def __init__(self, method, workers=0, persistent=False, pruner=None):
         self.accelerator = Accelerator(cpu=True)
-        self.sampler = PruningSampler(pruner or make_pruner(method))
-        self.recorder = Recorder(self.sampler)
+        self.sampler = sampler = PruningSampler(pruner or make_pruner(method))
+        self.recorder = Recorder(sampler)
         dataset = Indexed(make_dataset())
         loader = DataLoader(dataset, sampler=self.sampler, batch_size=BATCH, num_workers=workers,
                             persistent_workers=persistent)
@@ -39,11 +39,11 @@ class Run:
                                           put_on_device=True)
         model = make_layer()
         ids = range(self.accelerator.process_index, len(LABELS), self.accelerator.num_processes)
-        self._initial = lambda: initial_losses(model, DataLoader(dataset, sampler=ids, batch_size=64), self.sampler)
+        self._initial = lambda: initial_losses(model, DataLoader(dataset, sampler=ids, batch_size=64), sampler)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.accelerator.register_for_checkpointing(self.sampler)
-        self.accelerator.register_save_state_pre_hook(lambda *_: self.sampler.synchronize())
+        self.accelerator.register_save_state_pre_hook(lambda *_: sampler.synchronize())
 
     def train(self, save=None, checkpoint=None):
         """Goes on from `checkpoint`; calls `save(epoch, batches done)` after every batch."""
