@@ -96,7 +96,7 @@ def main():
     parser.add_argument("--n", type=int, default=1_281_167)
     parser.add_argument("--classes", type=int, default=1000)
     parser.add_argument("--repeat", type=int, default=15, help="epochs a round (default 15)")
-    parser.add_argument("--rounds", type=int, default=7, help="rounds (default 7)")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds (default 15)")
     options = parser.parse_args()
 
     rounds = {case: [] for case in CASES}

@@ -45,19 +45,20 @@ class RaceRanker {
 
   /// Lays out the bins so that they part the best `counts[j]` of each class well: around
   /// the keys where the last draw ended, or else where a sample suggests.
-  void aim_at(std::span<const std::int64_t> counts, const DrawScratch& last) {
+  void aim_at(std::span<const std::int64_t> counts, DrawScratch& last) {
     const bool first_draw = last.last_keys.size() != counts.size();
     std::vector<std::vector<float>> sampled(first_draw ? counts.size() : 0);
     if (first_draw) sample_keys(sampled);
     const std::int64_t winners = std::reduce(counts.begin(), counts.end());
     most_are_lowest_ = winners * FewWinners < classes_.sample_count();
-    // A small sample tells less than the last draw.
-    const double margin = most_are_lowest_ && !first_draw ? TightMargin : WideMargin;
+    const double margin = most_are_lowest_ && guessed_well(last) ? TightMargin : WideMargin;
+    last.guesses.resize(first_draw ? 0 : counts.size());
     for (std::size_t j = 0; j < counts.size(); ++j) {
       const auto count = static_cast<double>(counts[j]);
       const double guess =
           first_draw ? guess_from(sampled[j], count / static_cast<double>(sizes()[j]))
                      : last.last_keys[j] - std::log(count / static_cast<double>(last.counts[j]));
+      if (!first_draw) last.guesses[j] = guess;
       const double lowest = guess - margin - MarginInDeviations / std::sqrt(count);
       const auto start = static_cast<float>(-lowest * bins_per_nat_);
       if (std::abs(start) < LargestStart) starts_[j] = start;
@@ -177,6 +178,17 @@ class RaceRanker {
         sampled[groups_(first + static_cast<SampleId>(i))].push_back(keys[i]);
       }
     }
+  }
+
+  /// Whether the last draw ended about where it was expected to, so that little will have
+  /// moved again. The first epochs move most; and a small sample tells less than a draw.
+  [[nodiscard]] bool guessed_well(const DrawScratch& last) const {
+    if (last.guesses.size() != sizes().size()) return false;
+    std::int64_t missed = 0;
+    for (std::size_t j = 0; j < last.guesses.size(); ++j) {
+      if (last.last_keys[j] < last.guesses[j] - TightMargin) missed += sizes()[j];
+    }
+    return missed * FewUndecided < classes_.sample_count();
   }
 
   /// The key of the last winner as a sample of the class suggests; NaN where the sample is

@@ -214,8 +214,12 @@ TEST(DrawWeighted, DoesNotDependOnWhereItLooksFirst) {
         for (std::size_t j = 0; j < (one_class_only ? 1 : counts.size()); ++j) {
           scratch.last_keys[j] += off;
         }
+        DrawScratch confident = scratch;  // the last guess held, so this one is trusted more
+        confident.guesses = confident.last_keys;
         EXPECT_EQ(draw_weighted(classes, {losses, 1.0}, counts, stream, 1, &scratch), expected)
             << kept << " kept, off by " << off;
+        EXPECT_EQ(draw_weighted(classes, {losses, 1.0}, counts, stream, 1, &confident), expected)
+            << kept << " kept, off by " << off << ", confident";
       }
     }
   }

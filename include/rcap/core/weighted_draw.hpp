@@ -27,6 +27,7 @@ struct DrawScratch {
   std::vector<std::vector<std::uint32_t>> histograms;
   std::vector<std::int64_t> counts;  ///< per class, how many won
   std::vector<double> last_keys;     ///< per class, of the best loser; NaN where not known
+  std::vector<double> guesses;       ///< per class, what was expected of it; empty after one draw
 };
 
 /// Draws `counts[j]` samples of every class j from softmax(phi / beta) over that
