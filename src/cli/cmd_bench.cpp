@@ -40,6 +40,8 @@ constexpr const char* BenchSelectFooter =
 observe  the losses of an epoch in batches, per observed sample
 floor    one pass that only makes the keys of the draw, per sample of the data set
 order    shuffling the selection for training, per selected sample
+one      the same selection on one thread, made in turn with the other (--beside-one)
+faster   how many times faster --threads are than one, epoch by epoch (--beside-one)
 peak     memory of the pruner at its highest: labels, losses, state, selection; per sample
 
 Example: rcap bench select --n 1281167 --classes 1000 --pruning-rate 0.9 --repeat 7 --json)";
@@ -59,6 +61,7 @@ struct BenchSelectArguments {
   std::int64_t repeat = 7;
   std::int64_t batch_size = 256;
   bool no_order = false;
+  bool beside_one = false;
   bool json = false;
   bool quiet = false;
 };
@@ -86,6 +89,8 @@ bool parse_arguments(std::span<const std::string> words, BenchSelectArguments& a
   line.group("Run");
   line.number("--repeat", arguments.repeat, "K", "timed epochs");
   line.threads(arguments.common.threads);
+  line.flag("--beside-one", arguments.beside_one,
+            "select on one thread too, epoch by epoch in turn; takes twice the memory");
   line.flag(
       "--no-order", arguments.no_order,
       fmt::format("observe in ascending order; always so above {} samples", MostOrderedSamples));
@@ -133,6 +138,8 @@ double nanoseconds_of(F&& f) {
 /// Nanoseconds per sample, one number a repeat.
 struct Timings {
   std::vector<double> select, observe, floor, order;
+  std::vector<double> one_thread;  ///< select, by the pruner on one thread
+  std::vector<double> speed_up;    ///< one_thread over select
 };
 
 /// The data set, the pruner and the numbers of one benchmark.
@@ -150,7 +157,8 @@ class SelectBench {
       run_epoch(epoch);
     }
     // The first epoch warmed up.
-    for (auto* times : {&timings_.select, &timings_.observe, &timings_.floor, &timings_.order}) {
+    for (auto* times : {&timings_.select, &timings_.observe, &timings_.floor, &timings_.order,
+                        &timings_.one_thread, &timings_.speed_up}) {
       if (!times->empty()) times->erase(times->begin());
     }
   }
@@ -169,6 +177,11 @@ class SelectBench {
     RcapOptions options;
     options.beta = arguments_.beta;
     pruner_ = std::make_unique<RcapPruner>(classes_, arguments_.common, options);
+    if (arguments_.beside_one) {
+      CommonOptions one_thread = arguments_.common;
+      one_thread.threads = 1;
+      beside_ = std::make_unique<RcapPruner>(classes_, one_thread, options);
+    }
     losses_ = std::make_unique<SyntheticLosses>(classes_, arguments_.common.seed);
     observe_initial_losses();
     return_free_memory();
@@ -184,6 +197,7 @@ class SelectBench {
       std::iota(ids.begin(), ids.end(), first);
       losses_->fill(ids, -1, losses);
       pruner_->observe(ids, losses);
+      if (beside_) beside_->observe(ids, losses);
       first += static_cast<std::int64_t>(ids.size());
     }
   }
@@ -194,8 +208,18 @@ class SelectBench {
     };
     timings_.floor.push_back(per_sample(time_floor(epoch)));
     const Selection* selection = nullptr;
-    timings_.select.push_back(per_sample(measure_peak(
-        [&] { return nanoseconds_of([&] { selection = &pruner_->select(epoch); }); })));
+    const auto select = [&] {
+      timings_.select.push_back(per_sample(measure_peak(
+          [&] { return nanoseconds_of([&] { selection = &pruner_->select(epoch); }); })));
+    };
+    const bool goes_first = epoch % 2 == 0;  // the second to go finds more in the cache
+    if (goes_first) select();
+    if (beside_) {
+      timings_.one_thread.push_back(
+          per_sample(nanoseconds_of([&] { (void)beside_->select(epoch); })));
+    }
+    if (!goes_first) select();
+    if (beside_) timings_.speed_up.push_back(timings_.one_thread.back() / timings_.select.back());
     const auto selected = static_cast<double>(selection->ids.size());
     if (!arguments_.no_order) {
       timings_.order.push_back(time_order(*selection) / selected);
@@ -243,6 +267,7 @@ class SelectBench {
       ids = ids.subspan(chunk.size());
       losses_->fill(chunk, epoch, batch_losses_);
       time += nanoseconds_of([&] { observe_in_batches(chunk, batch_losses_); });
+      if (beside_) beside_->observe(chunk, batch_losses_);
     }
     return time;
   }
@@ -261,6 +286,7 @@ class SelectBench {
   PeakMemory peak_;
   std::shared_ptr<const ClassIndex> classes_;
   std::unique_ptr<RcapPruner> pruner_;
+  std::unique_ptr<RcapPruner> beside_;  ///< the same on one thread, if asked for
   std::unique_ptr<SyntheticLosses> losses_;
   Selection ordered_;
   std::vector<float> batch_losses_;
@@ -287,8 +313,12 @@ void print_json(const BenchSelectArguments& arguments, const SelectBench& bench)
   put_spread(json, "observe_ns_per_sample", bench.timings().observe);
   put_spread(json, "floor_ns_per_sample", bench.timings().floor);
   put_spread(json, "order_ns_per_selected", bench.timings().order);
-  json["peak_bytes_per_sample"] = peak_per_sample(arguments, bench);
-  json["peak_without_making_the_data"] = bench.peak().can_reset();
+  put_spread(json, "one_thread_ns_per_sample", bench.timings().one_thread);
+  put_spread(json, "speed_up", bench.timings().speed_up);
+  if (!arguments.beside_one) {  // else it would be that of two pruners
+    json["peak_bytes_per_sample"] = peak_per_sample(arguments, bench);
+    json["peak_without_making_the_data"] = bench.peak().can_reset();
+  }
   json["n"] = arguments.sample_count;
   json["classes"] = arguments.class_count;
   json["profile"] = name_of(arguments.profile);
@@ -330,9 +360,17 @@ void print_table(const BenchSelectArguments& arguments, const SelectBench& bench
   print_row("floor", bench.timings().floor, samples);
   print_row("observe", bench.timings().observe, selected);
   print_row("order", bench.timings().order, selected);
-  fmt::print("\npeak     {:.2f} bytes a sample{}\n", peak_per_sample(arguments, bench),
-             bench.peak().can_reset() ? "" : ", with the making of the data");
-  fmt::print("observed in {} order, in batches of {}\n",
+  print_row("one", bench.timings().one_thread, samples);
+  if (!bench.timings().speed_up.empty()) {
+    const Spread spread = spread_of(bench.timings().speed_up);
+    fmt::print("{:<8} {:>10.3f} {:>10.3f} {:>10.3f}\n", "faster", spread.median, spread.lowest,
+               spread.highest);
+  }
+  if (!arguments.beside_one) {
+    fmt::print("\npeak     {:.2f} bytes a sample{}", peak_per_sample(arguments, bench),
+               bench.peak().can_reset() ? "" : ", with the making of the data");
+  }
+  fmt::print("\nobserved in {} order, in batches of {}\n",
              arguments.no_order ? "ascending" : "training", arguments.batch_size);
 }
 
