@@ -1,4 +1,4 @@
-# What every target of rcap shares: warnings, sanitizers, and the one way to add a test.
+# What every target of rcap shares: warnings, sanitizers, and the two ways to add a test.
 
 add_library(rcap_warnings INTERFACE)
 # Clang has more behind the same names than GCC: what GCC says is the measure for both. Where
@@ -38,4 +38,15 @@ function(rcap_add_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}")
+endfunction()
+
+# rcap_add_python_test(NAME SCRIPT [ARGUMENTS ...] LABEL ... ENVIRONMENT ...): a script of this
+# folder that judges our programs from outside; ENVIRONMENT tells it where they are.
+function(rcap_add_python_test name script)
+  cmake_parse_arguments(ARG "" "LABEL" "ARGUMENTS;ENVIRONMENT" ${ARGN})
+  add_test(NAME ${name}
+    COMMAND ${RCAP_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARG_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES
+    LABELS ${ARG_LABEL}
+    ENVIRONMENT "${ARG_ENVIRONMENT};PYTHONDONTWRITEBYTECODE=1")
 endfunction()

@@ -203,23 +203,8 @@ class SelectBench {
   }
 
   void run_epoch(std::int64_t epoch) {
-    const auto per_sample = [this](double time) {
-      return time / static_cast<double>(arguments_.sample_count);
-    };
     timings_.floor.push_back(per_sample(time_floor(epoch)));
-    const Selection* selection = nullptr;
-    const auto select = [&] {
-      timings_.select.push_back(per_sample(measure_peak(
-          [&] { return nanoseconds_of([&] { selection = &pruner_->select(epoch); }); })));
-    };
-    const bool goes_first = epoch % 2 == 0;  // the second to go finds more in the cache
-    if (goes_first) select();
-    if (beside_) {
-      timings_.one_thread.push_back(
-          per_sample(nanoseconds_of([&] { (void)beside_->select(epoch); })));
-    }
-    if (!goes_first) select();
-    if (beside_) timings_.speed_up.push_back(timings_.one_thread.back() / timings_.select.back());
+    const Selection* selection = &time_selections(epoch);
     const auto selected = static_cast<double>(selection->ids.size());
     if (!arguments_.no_order) {
       timings_.order.push_back(time_order(*selection) / selected);
@@ -227,6 +212,26 @@ class SelectBench {
     }
     timings_.observe.push_back(measure_peak([&] { return time_observe(selection->ids, epoch); }) /
                                selected);
+  }
+
+  [[nodiscard]] double per_sample(double time) const {
+    return time / static_cast<double>(arguments_.sample_count);
+  }
+
+  const Selection& time_selections(std::int64_t epoch) {
+    const bool beside_goes_first = epoch % 2 == 1;  // the second to go finds more in the cache
+    if (beside_ && beside_goes_first) time_beside(epoch);
+    const Selection* selection = nullptr;
+    timings_.select.push_back(per_sample(measure_peak(
+        [&] { return nanoseconds_of([&] { selection = &pruner_->select(epoch); }); })));
+    if (beside_ && !beside_goes_first) time_beside(epoch);
+    if (beside_) timings_.speed_up.push_back(timings_.one_thread.back() / timings_.select.back());
+    return *selection;
+  }
+
+  void time_beside(std::int64_t epoch) {
+    timings_.one_thread.push_back(
+        per_sample(nanoseconds_of([&] { (void)beside_->select(epoch); })));
   }
 
   /// The arrays of the benchmark itself are not the pruner's.

@@ -53,18 +53,18 @@ CommandLine::CommandLine(std::string command, const std::string& summary, const 
 
 CommandLine::~CommandLine() = default;
 
-void CommandLine::add(const std::string& name, const std::string& placeholder,
+void CommandLine::add(const std::string& name, const std::string& value_name,
                       const std::string& meaning, const std::string& default_text,
                       std::function<void(const std::string&)> take) {
   app_->add_option_function<std::string>(name, std::move(take), meaning)
-      ->type_name(placeholder)
+      ->type_name(value_name)
       ->default_str(default_text)
       ->group(group_);
 }
 
 void CommandLine::path(const std::string& name, std::filesystem::path& value,
-                       const std::string& placeholder, const std::string& meaning) {
-  add(name, placeholder, meaning, value.string(), [&value, name](const std::string& word) {
+                       const std::string& value_name, const std::string& meaning) {
+  add(name, value_name, meaning, value.string(), [&value, name](const std::string& word) {
     if (word.empty()) throw InvalidArgument(fmt::format("{} \"\": an empty file name", name));
     value = word;
   });

@@ -75,27 +75,27 @@ class CommandLine {
   /// Options added from now on stand under this heading.
   void group(std::string heading) { group_ = std::move(heading); }
 
-  void text(const std::string& name, std::string& value, const std::string& placeholder,
+  void text(const std::string& name, std::string& value, const std::string& value_name,
             const std::string& meaning) {
-    add(name, placeholder, meaning, value, [&value](const std::string& word) { value = word; });
+    add(name, value_name, meaning, value, [&value](const std::string& word) { value = word; });
   }
 
   /// @throws InvalidArgument  from `parse`, for an empty path
-  void path(const std::string& name, std::filesystem::path& value, const std::string& placeholder,
+  void path(const std::string& name, std::filesystem::path& value, const std::string& value_name,
             const std::string& meaning);
 
   template <class Number>
-  void number(const std::string& name, Number& value, const std::string& placeholder,
+  void number(const std::string& name, Number& value, const std::string& value_name,
               const std::string& meaning) {
-    add(name, placeholder, meaning, fmt::format("{}", value),
+    add(name, value_name, meaning, fmt::format("{}", value),
         [&value, name](const std::string& word) { value = parse_number<Number>(name, word); });
   }
 
   /// A number without a default.
   template <class Number>
-  void number(const std::string& name, std::optional<Number>& value, const std::string& placeholder,
+  void number(const std::string& name, std::optional<Number>& value, const std::string& value_name,
               const std::string& meaning) {
-    add(name, placeholder, meaning, "",
+    add(name, value_name, meaning, "",
         [&value, name](const std::string& word) { value = parse_number<Number>(name, word); });
   }
 
@@ -151,7 +151,7 @@ class CommandLine {
         });
   }
 
-  void add(const std::string& name, const std::string& placeholder, const std::string& meaning,
+  void add(const std::string& name, const std::string& value_name, const std::string& meaning,
            const std::string& default_text, std::function<void(const std::string&)> take);
   void print_help() const;
   void parse_words(std::span<const std::string> words);
