@@ -1,4 +1,4 @@
-# find_package(rcap) gives rcap::core.
+# find_package(rcap) gives rcap::core; bin/ gets the program with everything it starts.
 
 include(CMakePackageConfigHelpers)
 
@@ -6,6 +6,12 @@ install(TARGETS rcap_core EXPORT rcap-targets ARCHIVE DESTINATION ${CMAKE_INSTAL
 install(DIRECTORY include/rcap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(RCAP_CLI)
   install(TARGETS rcap_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(RCAP_CLI AND RCAP_TRAIN)
+  set(torch_programs rcap_train_program rcap_model_program rcap_figure_program)
+  # They find LibTorch where they were linked with it.
+  set_target_properties(${torch_programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS ${torch_programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 set(rcap_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rcap)

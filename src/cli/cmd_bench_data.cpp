@@ -15,10 +15,10 @@
 #include "cli/machine.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/spread.hpp"
+#include "data/batch_reader.hpp"
+#include "data/open_dataset.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/training_order.hpp"
-#include "rcap/data/batch_reader.hpp"
-#include "rcap/data/open_dataset.hpp"
 
 namespace rcap::cli {
 namespace {

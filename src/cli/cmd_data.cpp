@@ -11,9 +11,9 @@
 #include "cli/cmd_data_verify.hpp"
 #include "cli/command_line.hpp"
 #include "cli/data_report.hpp"
+#include "data/open_dataset.hpp"
+#include "data/sets/catalogue.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/data/catalogue.hpp"
-#include "rcap/data/open_dataset.hpp"
 
 namespace rcap::cli {
 namespace {

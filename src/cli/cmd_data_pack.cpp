@@ -15,9 +15,9 @@
 #include "cli/progress_bar.hpp"
 #include "cli/run_main.hpp"
 #include "cli/stop_signal.hpp"
+#include "data/open_dataset.hpp"
+#include "data/packs/pack_images.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/data/open_dataset.hpp"
-#include "rcap/data/pack_images.hpp"
 
 namespace rcap::cli {
 namespace {

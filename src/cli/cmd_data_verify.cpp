@@ -11,17 +11,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/nearest_name.hpp"
 #include "cli/command_line.hpp"
 #include "cli/data_report.hpp"
 #include "cli/machine.hpp"
 #include "cli/progress_bar.hpp"
-#include "io/nearest_name.hpp"
+#include "data/images/bad_images.hpp"
+#include "data/open_dataset.hpp"
+#include "data/packs/packed_images.hpp"
+#include "data/sets/catalogue.hpp"
+#include "data/sets/image_folder.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/data/bad_images.hpp"
-#include "rcap/data/catalogue.hpp"
-#include "rcap/data/image_folder.hpp"
-#include "rcap/data/open_dataset.hpp"
-#include "rcap/data/packed_images.hpp"
 
 namespace rcap::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/command_line.hpp"
 #include "cli/external_command.hpp"
 #include "cli/machine.hpp"
-#include "rcap/data/catalogue.hpp"
+#include "data/sets/catalogue.hpp"
 
 namespace rcap::cli {
 namespace {

@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/make_folder.hpp"
+#include "base/text_file.hpp"
 #include "cli/command_line.hpp"
-#include "io/make_folder.hpp"
-#include "io/text_file.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/study/loss_gradient_figure.hpp"
-#include "rcap/study/rank_correlation.hpp"
-#include "rcap/train/loss_gradient.hpp"
+#include "study/loss_gradient_figure.hpp"
+#include "study/rank_correlation.hpp"
+#include "train/loss_gradient.hpp"
 
 namespace rcap::cli {
 namespace {

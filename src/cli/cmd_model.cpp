@@ -7,9 +7,9 @@
 
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
-#include "rcap/io/weight_file.hpp"
-#include "rcap/models/forward_once.hpp"
-#include "rcap/models/model_info.hpp"
+#include "io/weight_file.hpp"
+#include "models/forward_once.hpp"
+#include "models/model_info.hpp"
 
 namespace rcap::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/staged_file.hpp"
 #include "cli/command_line.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/core/staged_file.hpp"
-#include "rcap/study/report.hpp"
+#include "study/report.hpp"
 
 namespace rcap::cli {
 namespace {

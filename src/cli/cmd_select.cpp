@@ -17,14 +17,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/staged_file.hpp"
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
 #include "cli/method_options.hpp"
+#include "io/npy.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/make_pruner.hpp"
-#include "rcap/core/staged_file.hpp"
 #include "rcap/core/training_order.hpp"
-#include "rcap/io/npy.hpp"
 
 namespace rcap::cli {
 namespace {

@@ -18,12 +18,12 @@
 #include "cli/study_reporter.hpp"
 #include "cli/train_arguments.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/study/figures.hpp"
-#include "rcap/study/overview.hpp"
-#include "rcap/study/plan_file.hpp"
-#include "rcap/study/report.hpp"
-#include "rcap/study/run_study.hpp"
-#include "rcap/study/tables.hpp"
+#include "study/figures.hpp"
+#include "study/overview.hpp"
+#include "study/plan_file.hpp"
+#include "study/report.hpp"
+#include "study/run_study.hpp"
+#include "study/tables.hpp"
 
 namespace rcap::cli {
 namespace {

@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "io/nearest_name.hpp"
+#include "base/nearest_name.hpp"
 #include "rcap/core/error.hpp"
 
 namespace CLI {

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "rcap/data/catalogue.hpp"
+#include "data/sets/catalogue.hpp"
 
 namespace rcap::cli {
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/nearest_name.hpp"
 #include "cli/cmd_bench.hpp"
 #include "cli/cmd_data.hpp"
 #include "cli/cmd_doctor.hpp"
@@ -15,7 +16,6 @@
 #include "cli/cmd_study.hpp"
 #include "cli/external_command.hpp"
 #include "cli/machine.hpp"
-#include "io/nearest_name.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap::cli {

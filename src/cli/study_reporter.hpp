@@ -3,7 +3,7 @@
 #include <string>
 
 #include "cli/progress_bar.hpp"
-#include "rcap/study/run_study.hpp"
+#include "study/run_study.hpp"
 
 namespace rcap::cli {
 

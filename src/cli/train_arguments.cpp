@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "rcap/data/open_dataset.hpp"
-#include "rcap/train/presets.hpp"
+#include "data/open_dataset.hpp"
+#include "train/presets.hpp"
 
 namespace rcap::cli {
 namespace {

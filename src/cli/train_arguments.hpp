@@ -8,7 +8,7 @@
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
 #include "cli/method_options.hpp"
-#include "rcap/train/options.hpp"
+#include "train/options.hpp"
 
 namespace rcap::cli {
 

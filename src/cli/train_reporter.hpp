@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/progress_bar.hpp"
-#include "rcap/train/trainer.hpp"
+#include "train/trainer.hpp"
 
 namespace rcap::cli {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/formatted.hpp"
+#include "base/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

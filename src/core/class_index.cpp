@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/formatted.hpp"
+#include "base/formatted.hpp"
 #include "core/hash64.hpp"
 #include "rcap/core/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/formatted.hpp"
+#include "base/formatted.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/pruners/static_pruner.hpp"

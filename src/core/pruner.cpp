@@ -4,8 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "base/formatted.hpp"
 #include "core/batch_checks.hpp"
-#include "core/formatted.hpp"
 #include "core/saturate.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"

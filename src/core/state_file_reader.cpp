@@ -8,8 +8,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include "core/file_handle.hpp"
-#include "core/formatted.hpp"
+#include "base/file_handle.hpp"
+#include "base/formatted.hpp"
 #include "core/state_format.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/state_file.hpp"

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/formatted.hpp"
+#include "base/formatted.hpp"
+#include "base/staged_file.hpp"
 #include "core/state_format.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/core/staged_file.hpp"
 #include "rcap/core/state_file.hpp"
 
 namespace rcap {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/formatted.hpp"
+#include "base/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

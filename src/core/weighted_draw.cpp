@@ -5,8 +5,8 @@
 #include <numeric>
 #include <string_view>
 
+#include "base/formatted.hpp"
 #include "core/draw_engine.hpp"
-#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

@@ -1,4 +1,4 @@
-#include "rcap/data/batch_reader.hpp"
+#include "data/batch_reader.hpp"
 
 #include <algorithm>
 #include <condition_variable>

@@ -1,4 +1,4 @@
-#include "rcap/data/dataset.hpp"
+#include "data/dataset.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "rcap/data/imbalance.hpp"
+#include "data/imbalance.hpp"
 
 #include <algorithm>
 #include <cmath>

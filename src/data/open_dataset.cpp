@@ -1,4 +1,4 @@
-#include "rcap/data/open_dataset.hpp"
+#include "data/open_dataset.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,19 +9,19 @@
 
 #include <fmt/format.h>
 
+#include "data/imbalance.hpp"
+#include "data/packs/packed_images.hpp"
+#include "data/sets/catalogue.hpp"
+#include "data/sets/celeba.hpp"
+#include "data/sets/cifar_reader.hpp"
+#include "data/sets/idx_reader.hpp"
+#include "data/sets/image_folder.hpp"
+#include "data/sets/imagenet.hpp"
+#include "data/sets/inaturalist.hpp"
+#include "data/sets/synthetic_images.hpp"
+#include "data/sets/waterbirds.hpp"
+#include "data/tables/table.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/data/catalogue.hpp"
-#include "rcap/data/celeba.hpp"
-#include "rcap/data/cifar_reader.hpp"
-#include "rcap/data/idx_reader.hpp"
-#include "rcap/data/image_folder.hpp"
-#include "rcap/data/imagenet.hpp"
-#include "rcap/data/imbalance.hpp"
-#include "rcap/data/inaturalist.hpp"
-#include "rcap/data/packed_images.hpp"
-#include "rcap/data/synthetic_images.hpp"
-#include "rcap/data/table.hpp"
-#include "rcap/data/waterbirds.hpp"
 
 namespace rcap {
 namespace {

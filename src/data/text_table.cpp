@@ -8,9 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "data/payload_reader.hpp"
+#include "base/quoting.hpp"
+#include "base/utf8.hpp"
+#include "io/payload_reader.hpp"
 #include "io/safetensors_format.hpp"
-#include "io/utf8.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -74,7 +75,7 @@ bool TextTable::next(std::string_view& line) {
   if (const std::size_t zero = line.find('\0'); zero != line.npos) {
     refuse(fmt::format("byte {} is zero; this is not a text file", zero + 1));
   }
-  if (!io::is_utf8(line)) refuse(fmt::format("{} is not UTF-8", in_quotes(line)));
+  if (!is_utf8(line)) refuse(fmt::format("{} is not UTF-8", in_quotes(line)));
   return true;
 }
 
@@ -83,8 +84,6 @@ void TextTable::refuse(std::string_view what) const { refuse(line_number_, what)
 void TextTable::refuse(std::int64_t line_number, std::string_view what) const {
   throw BadFile(fmt::format("{}, line {}: {}", path_.string(), line_number, what));
 }
-
-std::string in_quotes(std::string_view value) { return safetensors::in_quotes(value); }
 
 void split_csv(const TextTable& table, std::string_view line, std::vector<std::string>& fields) {
   std::size_t count = 0;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rcap/data/path_list.hpp"
+#include "data/images/path_list.hpp"
 
 namespace rcap {
 
@@ -44,9 +44,6 @@ class TextTable {
   std::size_t position_ = 0;
   std::int64_t line_number_ = 0;
 };
-
-/// Something from a file, fit for a message: in quotes, not longer than a line.
-[[nodiscard]] std::string in_quotes(std::string_view value);
 
 /// Splits a line at commas. A field may stand in double quotes, with two for one inside.
 /// @throws BadFile  a quote that is not closed, or stands in the middle of a field

@@ -1,4 +1,4 @@
-#include "rcap/io/event_file.hpp"
+#include "io/event_file.hpp"
 
 #include <array>
 #include <bit>
@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.hpp"
 #include "io/crc32c.hpp"
-#include "io/utf8.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -132,7 +132,7 @@ void check_time(std::string_view where, double wall_time_seconds) {
 
 void check_tag(std::string_view tag) {
   if (tag.empty()) throw InvalidArgument("EventFile: a tag is empty; it names the curve");
-  if (!io::is_utf8(tag)) {
+  if (!is_utf8(tag)) {
     throw InvalidArgument("EventFile: a tag is not UTF-8; TensorBoard could not read the file");
   }
 }

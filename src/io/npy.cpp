@@ -1,4 +1,4 @@
-#include "rcap/io/npy.hpp"
+#include "io/npy.hpp"
 
 #include <algorithm>
 #include <array>

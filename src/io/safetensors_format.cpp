@@ -12,15 +12,6 @@ namespace safetensors {
 
 const TypeRow& row_of(TensorType type) noexcept { return Types[static_cast<std::size_t>(type)]; }
 
-std::string in_quotes(std::string_view name) {
-  constexpr std::size_t Longest = 80;
-  std::string text(name.substr(0, Longest));
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
-  return fmt::format("\"{}{}\"", text, name.size() > Longest ? "..." : "");
-}
-
 std::optional<std::uint64_t> byte_count(std::span<const std::int64_t> shape, TensorType type) {
   std::uint64_t bytes = bytes_of(type);
   bool empty = false;

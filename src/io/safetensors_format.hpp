@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rcap/io/safetensors.hpp"
+#include "io/safetensors.hpp"
 
 /// What the reader and the writer of safetensors files both know of the format.
 namespace rcap::safetensors {
@@ -50,10 +50,6 @@ constexpr bool types_stand_at_their_value() {
 static_assert(types_stand_at_their_value());
 
 [[nodiscard]] const TypeRow& row_of(TensorType type) noexcept;
-
-/// A name from a file, fit for a message: quoted, not longer than a line, nothing that a
-/// terminal obeys.
-[[nodiscard]] std::string in_quotes(std::string_view name);
 
 /// The bytes of a tensor, or nothing if they cannot be counted. An empty dimension excuses
 /// no other: strides are computed from them all the same.

@@ -8,10 +8,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/file_mapping.hpp"
+#include "base/file_mapping.hpp"
+#include "base/quoting.hpp"
+#include "io/safetensors.hpp"
 #include "io/safetensors_format.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/io/safetensors.hpp"
 
 namespace rcap {
 namespace {

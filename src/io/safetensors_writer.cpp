@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/quoting.hpp"
+#include "base/staged_file.hpp"
+#include "base/utf8.hpp"
+#include "io/safetensors.hpp"
 #include "io/safetensors_format.hpp"
-#include "io/utf8.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/core/staged_file.hpp"
-#include "rcap/io/safetensors.hpp"
 
 namespace rcap {
 namespace {
@@ -70,7 +71,7 @@ std::vector<const TensorView*> order_of_data(std::span<const TensorView> tensors
 }
 
 std::string json_string(std::string_view text) {
-  if (!io::is_utf8(text)) {
+  if (!is_utf8(text)) {
     refuse_argument(fmt::format("{} is not UTF-8; names and metadata must be", in_quotes(text)));
   }
   return json(text).dump();

@@ -1,13 +1,13 @@
-#include "rcap/io/weight_file.hpp"
+#include "io/weight_file.hpp"
 
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
-#include "core/file_mapping.hpp"
-#include "io/pth_container.hpp"
+#include "base/file_mapping.hpp"
+#include "io/pth/pth.hpp"
+#include "io/pth/pth_container.hpp"
 #include "io/safetensors_format.hpp"
-#include "rcap/io/pth.hpp"
 
 namespace rcap {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "models/dinov2_layers.hpp"
-#include "rcap/models/make_model.hpp"
+#include "models/make_model.hpp"
 
 namespace rcap {
 

@@ -6,8 +6,8 @@
 
 #include <torch/torch.h>
 
+#include "models/dino_options.hpp"
 #include "rcap/core/ids.hpp"
-#include "rcap/models/dino_options.hpp"
 
 /// The layers of the vision transformer DINOv2 ViT-B/14 (`dinov2.hpp`), with the official names.
 namespace rcap::dinov2 {

@@ -1,6 +1,6 @@
 #include "models/drop_path.hpp"
 
-#include "rcap/models/network.hpp"
+#include "models/network.hpp"
 
 namespace rcap {
 

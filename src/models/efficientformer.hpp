@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "models/efficientformer_layers.hpp"
-#include "rcap/models/make_model.hpp"
+#include "models/make_model.hpp"
 
 namespace rcap {
 

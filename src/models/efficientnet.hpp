@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/drop_path.hpp"
-#include "rcap/models/make_model.hpp"
+#include "models/make_model.hpp"
 
 namespace rcap {
 

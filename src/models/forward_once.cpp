@@ -1,4 +1,4 @@
-#include "rcap/models/forward_once.hpp"
+#include "models/forward_once.hpp"
 
 #include <array>
 #include <memory>
@@ -6,12 +6,12 @@
 
 #include <torch/torch.h>
 
+#include "io/weight_file.hpp"
+#include "models/load_weights.hpp"
+#include "models/make_model.hpp"
+#include "models/stored_tensor.hpp"
+#include "models/tensor_file.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/io/weight_file.hpp"
-#include "rcap/models/load_weights.hpp"
-#include "rcap/models/make_model.hpp"
-#include "rcap/models/stored_tensor.hpp"
-#include "rcap/models/tensor_file.hpp"
 
 namespace rcap {
 namespace {

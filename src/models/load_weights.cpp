@@ -1,13 +1,13 @@
-#include "rcap/models/load_weights.hpp"
+#include "models/load_weights.hpp"
 
 #include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
 
+#include "io/weight_file.hpp"
+#include "models/stored_tensor.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/io/weight_file.hpp"
-#include "rcap/models/stored_tensor.hpp"
 
 namespace rcap {
 namespace {

@@ -1,4 +1,4 @@
-#include "rcap/models/make_model.hpp"
+#include "models/make_model.hpp"
 
 #include <array>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "rcap/models/make_model.hpp"
+#include "models/make_model.hpp"
 
 namespace rcap {
 

@@ -1,4 +1,4 @@
-#include "rcap/models/stored_tensor.hpp"
+#include "models/stored_tensor.hpp"
 
 #include <utility>
 

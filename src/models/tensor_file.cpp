@@ -1,7 +1,7 @@
-#include "rcap/models/tensor_file.hpp"
+#include "models/tensor_file.hpp"
 
-#include "rcap/io/safetensors.hpp"
-#include "rcap/models/stored_tensor.hpp"
+#include "io/safetensors.hpp"
+#include "models/stored_tensor.hpp"
 
 namespace rcap {
 

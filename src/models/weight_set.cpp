@@ -1,4 +1,4 @@
-#include "rcap/models/weight_set.hpp"
+#include "models/weight_set.hpp"
 
 #include <utility>
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "io/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace rcap::chart {
 namespace {
@@ -166,7 +166,7 @@ std::string marker(Look look, double x, double y, double radius, std::string_vie
 }
 
 std::string escaped(std::string_view text) {
-  const bool whole = io::is_utf8(text);
+  const bool whole = is_utf8(text);
   std::string safe;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "rcap/study/study_folder.hpp"
+#include "study/study_folder.hpp"
 
 namespace rcap {
 

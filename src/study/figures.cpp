@@ -1,11 +1,11 @@
-#include "rcap/study/figures.hpp"
+#include "study/figures.hpp"
 
 #include <array>
 #include <system_error>
 
 #include <fmt/format.h>
 
-#include "io/text_file.hpp"
+#include "base/text_file.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "rcap/study/figures.hpp"
-#include "rcap/study/tables.hpp"
+#include "study/figures.hpp"
 #include "study/pareto_front.hpp"
 #include "study/run_groups.hpp"
+#include "study/tables.hpp"
 
 namespace rcap {
 namespace {

@@ -1,8 +1,8 @@
-#include "rcap/study/loss_gradient_figure.hpp"
+#include "study/loss_gradient_figure.hpp"
 
 #include <fmt/format.h>
 
-#include "rcap/study/rank_correlation.hpp"
+#include "study/rank_correlation.hpp"
 #include "study/svg_chart.hpp"
 
 namespace rcap {

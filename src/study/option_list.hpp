@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "rcap/train/options.hpp"
+#include "train/options.hpp"
 
 namespace rcap {
 

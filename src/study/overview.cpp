@@ -1,4 +1,4 @@
-#include "rcap/study/overview.hpp"
+#include "study/overview.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "rcap/study/tables.hpp"
 #include "study/run_groups.hpp"
 #include "study/table_caption.hpp"
+#include "study/tables.hpp"
 
 namespace rcap {
 namespace {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "rcap/study/plan_file.hpp"
 #include "study/option_list.hpp"
+#include "study/plan_file.hpp"
 
 namespace rcap {
 namespace {

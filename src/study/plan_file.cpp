@@ -1,4 +1,4 @@
-#include "rcap/study/plan_file.hpp"
+#include "study/plan_file.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
-#include "io/nearest_name.hpp"
-#include "io/text_file.hpp"
+#include "base/nearest_name.hpp"
+#include "base/text_file.hpp"
 #include "rcap/core/error.hpp"
 #include "study/option_list.hpp"
 #include "study/scoring_runs.hpp"

@@ -1,4 +1,4 @@
-#include "rcap/study/rank_correlation.hpp"
+#include "study/rank_correlation.hpp"
 
 #include <algorithm>
 #include <cmath>

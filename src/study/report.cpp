@@ -1,8 +1,8 @@
-#include "rcap/study/report.hpp"
+#include "study/report.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "io/text_file.hpp"
+#include "base/text_file.hpp"
 #include "rcap/core/error.hpp"
 #include "study/report_assets.hpp"
 #include "study/report_data.hpp"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "rcap/study/report.hpp"
+#include "study/report.hpp"
 
 namespace rcap {
 

@@ -1,4 +1,4 @@
-#include "rcap/study/results.hpp"
+#include "study/results.hpp"
 
 #include <algorithm>
 #include <set>
@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "io/text_file.hpp"
+#include "base/text_file.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

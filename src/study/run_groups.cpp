@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "rcap/study/tables.hpp"
+#include "study/tables.hpp"
 
 namespace rcap {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "rcap/study/results.hpp"
+#include "study/results.hpp"
 #include "study/svg_chart.hpp"
 
 namespace rcap {

@@ -1,4 +1,4 @@
-#include "rcap/study/run_study.hpp"
+#include "study/run_study.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,14 +7,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "io/make_folder.hpp"
-#include "io/text_file.hpp"
+#include "base/make_folder.hpp"
+#include "base/text_file.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/study/plan_file.hpp"
 #include "study/child_process.hpp"
 #include "study/cost_model.hpp"
 #include "study/folder_lock.hpp"
 #include "study/option_list.hpp"
+#include "study/plan_file.hpp"
 
 namespace rcap {
 namespace {

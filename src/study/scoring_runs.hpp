@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "rcap/study/plan_file.hpp"
+#include "study/plan_file.hpp"
 
 namespace rcap {
 

@@ -1,9 +1,9 @@
-#include "rcap/study/study_folder.hpp"
+#include "study/study_folder.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "io/text_file.hpp"
+#include "base/text_file.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

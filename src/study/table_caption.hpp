@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "rcap/study/results.hpp"
+#include "study/results.hpp"
 
 namespace rcap {
 

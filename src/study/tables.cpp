@@ -1,4 +1,4 @@
-#include "rcap/study/tables.hpp"
+#include "study/tables.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "io/text_file.hpp"
+#include "base/text_file.hpp"
 #include "rcap/core/error.hpp"
 #include "study/table_caption.hpp"
 

@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "io/safetensors.hpp"
+#include "models/stored_tensor.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/io/safetensors.hpp"
-#include "rcap/models/stored_tensor.hpp"
 
 namespace rcap {
 namespace {

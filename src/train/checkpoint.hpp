@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "rcap/core/pruner.hpp"
-#include "rcap/train/records.hpp"
 #include "train/engine.hpp"
+#include "train/records.hpp"
 
 namespace rcap {
 

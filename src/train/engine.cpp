@@ -6,9 +6,9 @@
 #include <ATen/autocast_mode.h>
 #include <xxhash.h>
 
+#include "models/load_weights.hpp"
+#include "models/make_model.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/models/load_weights.hpp"
-#include "rcap/models/make_model.hpp"
 
 namespace rcap {
 namespace {

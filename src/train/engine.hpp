@@ -7,10 +7,10 @@
 
 #include <torch/torch.h>
 
-#include "rcap/data/batch_reader.hpp"
-#include "rcap/models/network.hpp"
-#include "rcap/train/options.hpp"
+#include "data/batch_reader.hpp"
+#include "models/network.hpp"
 #include "train/optimizer.hpp"
+#include "train/options.hpp"
 
 namespace rcap {
 

@@ -1,4 +1,4 @@
-#include "rcap/train/loss_gradient.hpp"
+#include "train/loss_gradient.hpp"
 
 #include <algorithm>
 #include <cmath>

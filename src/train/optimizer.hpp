@@ -4,8 +4,8 @@
 
 #include <torch/torch.h>
 
-#include "rcap/models/tensor_file.hpp"
-#include "rcap/train/options.hpp"
+#include "models/tensor_file.hpp"
+#include "train/options.hpp"
 
 namespace rcap {
 

@@ -1,4 +1,4 @@
-#include "rcap/train/options.hpp"
+#include "train/options.hpp"
 
 #include <cmath>
 #include <string_view>

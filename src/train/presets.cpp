@@ -1,4 +1,4 @@
-#include "rcap/train/presets.hpp"
+#include "train/presets.hpp"
 
 #include <array>
 #include <cmath>

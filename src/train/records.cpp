@@ -1,4 +1,4 @@
-#include "rcap/train/records.hpp"
+#include "train/records.hpp"
 
 #include <cmath>
 #include <limits>

@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 
-#include "io/make_folder.hpp"
-#include "io/text_file.hpp"
+#include "base/make_folder.hpp"
+#include "base/text_file.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "rcap/io/event_file.hpp"
-#include "rcap/train/options.hpp"
-#include "rcap/train/records.hpp"
+#include "io/event_file.hpp"
+#include "train/options.hpp"
+#include "train/records.hpp"
 
 namespace rcap {
 

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "io/safetensors.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/scorers/divergence_scorer.hpp"
 #include "rcap/core/scorers/margin_scorer.hpp"
 #include "rcap/core/scorers/recall_scorer.hpp"
 #include "rcap/core/weighted_draw.hpp"
-#include "rcap/io/safetensors.hpp"
-#include "rcap/train/grouping.hpp"
+#include "train/grouping.hpp"
 #include "train/session.hpp"
 #include "train/stopwatch.hpp"
 

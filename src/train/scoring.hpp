@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
-#include "rcap/train/trainer.hpp"
+#include "train/trainer.hpp"
 
 namespace rcap {
 

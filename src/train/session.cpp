@@ -7,7 +7,7 @@
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/training_order.hpp"
-#include "rcap/train/grouping.hpp"
+#include "train/grouping.hpp"
 #include "train/stopwatch.hpp"
 
 namespace rcap {

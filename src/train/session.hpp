@@ -5,13 +5,13 @@
 #include <optional>
 #include <string_view>
 
+#include "data/batch_reader.hpp"
 #include "rcap/core/pruner.hpp"
-#include "rcap/data/batch_reader.hpp"
-#include "rcap/train/group_accuracy.hpp"
-#include "rcap/train/schedule.hpp"
-#include "rcap/train/trainer.hpp"
 #include "train/checkpoint.hpp"
 #include "train/engine.hpp"
+#include "train/group_accuracy.hpp"
+#include "train/schedule.hpp"
+#include "train/trainer.hpp"
 
 namespace rcap {
 

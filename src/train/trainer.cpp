@@ -1,14 +1,14 @@
-#include "rcap/train/trainer.hpp"
+#include "train/trainer.hpp"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <mutex>
 
+#include "data/open_dataset.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/data/open_dataset.hpp"
-#include "rcap/train/grouping.hpp"
 #include "train/checkpoint.hpp"
+#include "train/grouping.hpp"
 #include "train/run_folder.hpp"
 #include "train/scoring.hpp"
 #include "train/session.hpp"

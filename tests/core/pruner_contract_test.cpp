@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include "base/formatted.hpp"
 #include "core/all_methods.hpp"
 #include "core/expect_throw.hpp"
-#include "core/formatted.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/training_order.hpp"
 

@@ -1,4 +1,4 @@
-#include "rcap/data/batch_reader.hpp"
+#include "data/batch_reader.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 
 #include "core/expect_throw.hpp"
+#include "data/tables/table_rows.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/data/table_rows.hpp"
 
 namespace rcap {
 namespace {

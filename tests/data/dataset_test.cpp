@@ -1,14 +1,14 @@
-#include "rcap/data/dataset.hpp"
+#include "data/dataset.hpp"
 
 #include <memory>
 
 #include <gmock/gmock.h>
 
 #include "core/expect_throw.hpp"
+#include "data/images/memory_images.hpp"
 #include "data/sample_files.hpp"
+#include "data/tables/table_rows.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/data/memory_images.hpp"
-#include "rcap/data/table_rows.hpp"
 
 namespace rcap {
 namespace {

@@ -1,4 +1,4 @@
-#include "rcap/data/open_dataset.hpp"
+#include "data/open_dataset.hpp"
 
 #include <limits>
 
@@ -6,8 +6,8 @@
 
 #include "core/expect_throw.hpp"
 #include "data/sample_files.hpp"
+#include "data/sets/idx_reader.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/data/idx_reader.hpp"
 #include "temporary_folder.hpp"
 
 namespace rcap {

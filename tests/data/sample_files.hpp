@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rcap/data/image.hpp"
+#include "data/images/image.hpp"
 
 namespace rcap {
 

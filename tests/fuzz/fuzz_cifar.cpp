@@ -2,8 +2,8 @@
 // many bytes the file of class names has; the rest stands for every file of records.
 #include <algorithm>
 
+#include "data/sets/cifar_reader.hpp"
 #include "fuzz/fuzz_input.hpp"
-#include "rcap/data/cifar_reader.hpp"
 #include "temporary_folder.hpp"
 
 using namespace rcap;

@@ -1,6 +1,6 @@
 // IDX files, plain and as gzip: images and labels.
+#include "data/sets/idx_reader.hpp"
 #include "fuzz/fuzz_input.hpp"
-#include "rcap/data/idx_reader.hpp"
 
 using namespace rcap;
 

@@ -5,8 +5,8 @@
 
 #include <zlib.h>
 
+#include "data/images/decode_image.hpp"
 #include "fuzz/fuzz_input.hpp"
-#include "rcap/data/decode_image.hpp"
 
 using namespace rcap;
 

@@ -1,6 +1,6 @@
 // The JSON lists of iNaturalist.
+#include "data/sets/inaturalist.hpp"
 #include "fuzz/fuzz_input.hpp"
-#include "rcap/data/inaturalist.hpp"
 
 using namespace rcap;
 

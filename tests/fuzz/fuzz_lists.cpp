@@ -1,8 +1,8 @@
 // Tables and lists of data sets in text. The first byte chooses which.
+#include "data/sets/celeba.hpp"
+#include "data/sets/imagenet.hpp"
+#include "data/sets/waterbirds.hpp"
 #include "fuzz/fuzz_input.hpp"
-#include "rcap/data/celeba.hpp"
-#include "rcap/data/imagenet.hpp"
-#include "rcap/data/waterbirds.hpp"
 
 using namespace rcap;
 

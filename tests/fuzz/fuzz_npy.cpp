@@ -1,6 +1,6 @@
 // NumPy arrays.
 #include "fuzz/fuzz_input.hpp"
-#include "rcap/io/npy.hpp"
+#include "io/npy.hpp"
 
 using namespace rcap;
 

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <vector>
 
-#include "data/packed_format.hpp"
+#include "data/packs/packed_format.hpp"
+#include "data/packs/packed_images.hpp"
 #include "fuzz/fuzz_input.hpp"
-#include "rcap/data/packed_images.hpp"
 
 using namespace rcap;
 

@@ -1,7 +1,7 @@
 // The pickle of a .pth file: the input, in an archive that is sound and has two storages.
 #include "fuzz/fuzz_input.hpp"
-#include "io/pth_samples.hpp"
-#include "rcap/io/pth.hpp"
+#include "io/pth/pth.hpp"
+#include "io/pth/pth_samples.hpp"
 
 using namespace rcap;
 

@@ -2,7 +2,7 @@
 // byte of a zip record ends at its checksum; fuzz_pickle goes on from there, and the old
 // container has none.
 #include "fuzz/fuzz_input.hpp"
-#include "rcap/io/weight_file.hpp"
+#include "io/weight_file.hpp"
 
 using namespace rcap;
 

@@ -1,6 +1,6 @@
 // Safetensors files.
 #include "fuzz/fuzz_input.hpp"
-#include "rcap/io/safetensors.hpp"
+#include "io/safetensors.hpp"
 
 using namespace rcap;
 

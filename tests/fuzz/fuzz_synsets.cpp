@@ -1,6 +1,6 @@
 // meta.mat of the ImageNet devkit.
+#include "data/sets/imagenet.hpp"
 #include "fuzz/fuzz_input.hpp"
-#include "rcap/data/imagenet.hpp"
 
 using namespace rcap;
 

@@ -1,6 +1,6 @@
 // Tables of numbers and categories, in text or as NumPy arrays.
+#include "data/tables/table.hpp"
 #include "fuzz/fuzz_input.hpp"
-#include "rcap/data/table.hpp"
 
 using namespace rcap;
 

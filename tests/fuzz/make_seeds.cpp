@@ -7,14 +7,14 @@
 #include <string>
 #include <utility>
 
-#include "data/mat_samples.hpp"
+#include "data/images/memory_images.hpp"
+#include "data/packs/pack_images.hpp"
 #include "data/sample_files.hpp"
-#include "io/pth_samples.hpp"
+#include "data/sets/mat_samples.hpp"
+#include "io/npy.hpp"
+#include "io/pth/pth_samples.hpp"
+#include "io/safetensors.hpp"
 #include "rcap/core/state_file.hpp"
-#include "rcap/data/memory_images.hpp"
-#include "rcap/data/pack_images.hpp"
-#include "rcap/io/npy.hpp"
-#include "rcap/io/safetensors.hpp"
 
 namespace rcap {
 namespace {

@@ -1,4 +1,4 @@
-#include "rcap/io/event_file.hpp"
+#include "io/event_file.hpp"
 
 #include <cstring>
 #include <fstream>

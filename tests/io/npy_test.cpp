@@ -1,4 +1,4 @@
-#include "rcap/io/npy.hpp"
+#include "io/npy.hpp"
 
 #include <cstdint>
 #include <fstream>
@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/staged_file.hpp"
 #include "file_bytes.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/core/staged_file.hpp"
 #include "temporary_folder.hpp"
 
 namespace rcap {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "rcap/io/safetensors.hpp"
+#include "io/safetensors.hpp"
 
 int main(int argument_count, char** arguments) {
   if (argument_count != 3) return 2;

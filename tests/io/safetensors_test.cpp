@@ -1,4 +1,4 @@
-#include "rcap/io/safetensors.hpp"
+#include "io/safetensors.hpp"
 
 #include <array>
 #include <bit>

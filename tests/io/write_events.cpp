@@ -4,7 +4,7 @@
 #include <exception>
 #include <vector>
 
-#include "rcap/io/event_file.hpp"
+#include "io/event_file.hpp"
 
 namespace {
 

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/expect_throw.hpp"
+#include "models/load_weights.hpp"
 #include "models/lower_precision.hpp"
 #include "models/reference_weights.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/models/load_weights.hpp"
 #include "temporary_folder.hpp"
 
 namespace rcap {

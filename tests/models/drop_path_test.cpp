@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "rcap/models/make_model.hpp"
+#include "models/make_model.hpp"
 
 namespace rcap {
 namespace {

@@ -1,4 +1,4 @@
-#include "rcap/models/load_weights.hpp"
+#include "models/load_weights.hpp"
 
 #include <fstream>
 #include <limits>

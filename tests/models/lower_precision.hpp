@@ -3,8 +3,8 @@
 #include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 
+#include "models/network.hpp"
 #include "models/reference_weights.hpp"
-#include "rcap/models/network.hpp"
 
 namespace rcap {
 

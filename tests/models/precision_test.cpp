@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "models/lower_precision.hpp"
-#include "rcap/models/make_model.hpp"
+#include "models/make_model.hpp"
 
 namespace rcap {
 namespace {

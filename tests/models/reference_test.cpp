@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "models/make_model.hpp"
 #include "models/reference_weights.hpp"
-#include "rcap/models/make_model.hpp"
 
 namespace rcap {
 namespace {

@@ -10,11 +10,11 @@
 #include <gmock/gmock.h>
 
 #include "core/expect_throw.hpp"
+#include "models/load_weights.hpp"
+#include "models/make_model.hpp"
 #include "models/reference_weights.hpp"
+#include "models/stored_tensor.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/models/load_weights.hpp"
-#include "rcap/models/make_model.hpp"
-#include "rcap/models/stored_tensor.hpp"
 #include "temporary_folder.hpp"
 
 namespace rcap {

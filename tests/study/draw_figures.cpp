@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "rcap/study/figures.hpp"
+#include "study/figures.hpp"
 #include "study/study_samples.hpp"
 
 int main(int argc, char** argv) {

@@ -1,11 +1,11 @@
-#include "rcap/study/figures.hpp"
+#include "study/figures.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
 
-#include "io/text_file.hpp"
+#include "base/text_file.hpp"
 #include "study/pareto_front.hpp"
 #include "study/study_samples.hpp"
 #include "temporary_folder.hpp"

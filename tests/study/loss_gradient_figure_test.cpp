@@ -1,4 +1,4 @@
-#include "rcap/study/loss_gradient_figure.hpp"
+#include "study/loss_gradient_figure.hpp"
 
 #include <cmath>
 
@@ -6,7 +6,7 @@
 
 #include "core/expect_throw.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/study/rank_correlation.hpp"
+#include "study/rank_correlation.hpp"
 
 namespace rcap {
 namespace {

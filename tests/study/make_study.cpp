@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "rcap/core/random_stream.hpp"
-#include "rcap/study/study_folder.hpp"
+#include "study/study_folder.hpp"
 #include "train/run_folder.hpp"
 
 namespace {

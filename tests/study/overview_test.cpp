@@ -1,4 +1,4 @@
-#include "rcap/study/overview.hpp"
+#include "study/overview.hpp"
 
 #include <gmock/gmock.h>
 

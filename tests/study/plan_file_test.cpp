@@ -1,9 +1,9 @@
-#include "rcap/study/plan_file.hpp"
+#include "study/plan_file.hpp"
 
 #include <gmock/gmock.h>
 
+#include "base/text_file.hpp"
 #include "core/expect_throw.hpp"
-#include "io/text_file.hpp"
 #include "rcap/core/error.hpp"
 #include "temporary_folder.hpp"
 

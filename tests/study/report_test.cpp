@@ -1,12 +1,12 @@
-#include "rcap/study/report.hpp"
+#include "study/report.hpp"
 
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text_file.hpp"
 #include "core/expect_throw.hpp"
-#include "io/text_file.hpp"
 #include "rcap/core/error.hpp"
 #include "study/report_data.hpp"
 #include "study/study_samples.hpp"

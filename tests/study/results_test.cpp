@@ -1,11 +1,11 @@
-#include "rcap/study/results.hpp"
+#include "study/results.hpp"
 
 #include <fstream>
 
 #include <gmock/gmock.h>
 
+#include "base/text_file.hpp"
 #include "core/expect_throw.hpp"
-#include "io/text_file.hpp"
 #include "rcap/core/error.hpp"
 #include "study/study_samples.hpp"
 #include "temporary_folder.hpp"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "rcap/train/records.hpp"
+#include "train/records.hpp"
 
 namespace rcap {
 

@@ -1,9 +1,9 @@
-#include "rcap/study/tables.hpp"
+#include "study/tables.hpp"
 
 #include <gmock/gmock.h>
 
+#include "base/text_file.hpp"
 #include "core/expect_throw.hpp"
-#include "io/text_file.hpp"
 #include "rcap/core/error.hpp"
 #include "study/study_samples.hpp"
 #include "temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include "rcap/train/group_accuracy.hpp"
+#include "train/group_accuracy.hpp"
 
 #include <cmath>
 

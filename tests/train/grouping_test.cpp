@@ -1,4 +1,4 @@
-#include "rcap/train/grouping.hpp"
+#include "train/grouping.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "rcap/train/options.hpp"
+#include "train/options.hpp"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 #include "core/expect_throw.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/train/presets.hpp"
+#include "train/presets.hpp"
 
 namespace rcap {
 namespace {

@@ -1,4 +1,4 @@
-#include "rcap/train/schedule.hpp"
+#include "train/schedule.hpp"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "core/formatted.hpp"
+#include "base/formatted.hpp"
 #include "core/saturate.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/formatted.hpp"
 #include "core/chunks.hpp"
-#include "core/formatted.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"

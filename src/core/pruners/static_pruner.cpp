@@ -1,6 +1,6 @@
 #include "rcap/core/pruners/static_pruner.hpp"
 
-#include "core/formatted.hpp"
+#include "base/formatted.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
 

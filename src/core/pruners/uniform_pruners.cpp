@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/formatted.hpp"
+#include "base/formatted.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/formatted.hpp"
+#include "base/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/formatted.hpp"
+#include "base/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

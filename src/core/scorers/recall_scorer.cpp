@@ -4,7 +4,7 @@
 #include <limits>
 #include <string_view>
 
-#include "core/formatted.hpp"
+#include "base/formatted.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

@@ -1,0 +1,17 @@
+#include "base/quoting.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace rcap {
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t Longest = 80;
+  std::string shown(text.substr(0, Longest));
+  std::replace_if(
+      shown.begin(), shown.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
+  return '"' + shown + (text.size() > Longest ? "...\"" : "\"");
+}
+
+}  // namespace rcap

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "data/dataset.hpp"
+#include "data/images/transform.hpp"
+#include "rcap/core/random_stream.hpp"
+
+namespace rcap {
+
+/// Some samples as a network reads them.
+struct Batch {
+  std::span<const SampleId> ids;
+  std::span<const float> images;         ///< samples x height x width x channels
+  std::span<const std::int64_t> labels;  ///< the class of each
+};
+
+/// Reads a list of samples batch by batch.
+///
+/// Images that lie in memory are made ready when they are asked for, which takes less time
+/// than handing them from thread to thread. Images that must be decoded are made ready by
+/// worker threads, a few batches ahead, and only those of the list. Rows of a table are copied
+/// as they are, in training too.
+///
+///     BatchReader reader(split, transform, {.batch_size = 64, .workers = 2});
+///     reader.start(order, 0, RandomStream(seed, Purpose::Augmentation, epoch));
+///     while (const Batch* batch = reader.next()) ...
+class BatchReader {
+ public:
+  struct Options {
+    std::int64_t batch_size = 64;
+    int workers = 1;  ///< threads that decode
+    int batches_ahead = 4;
+  };
+
+  /// All images must come out of the transform with one size.
+  /// @throws InvalidArgument  sizes below 1, or images of different sizes without a crop
+  BatchReader(const Split& split, const Transform& transform, const Options& options);
+  ~BatchReader();
+  BatchReader(const BatchReader&) = delete;
+  BatchReader& operator=(const BatchReader&) = delete;
+
+  [[nodiscard]] ImageShape shape() const noexcept;
+
+  /// Begins with batch `first_batch` of `ids`.
+  /// @param random  for training; nothing for evaluation
+  void start(std::span<const SampleId> ids, std::int64_t first_batch,
+             std::optional<RandomStream> random);
+
+  /// The next batch, or nullptr after the last one. It holds until the next call.
+  /// @throws BadFile  an image cannot be decoded; names it
+  [[nodiscard]] const Batch* next();
+
+ private:
+  class Work;
+  std::unique_ptr<Work> work_;
+};
+
+}  // namespace rcap

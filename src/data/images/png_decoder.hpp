@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "data/images/image.hpp"
+
+namespace rcap {
+
+/// Decodes the bytes of a PNG file; see `decode_image`.
+void decode_png(std::span<const std::uint8_t> bytes, std::string_view name, Image& image);
+
+}  // namespace rcap

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/file_mapping.hpp"
+#include "data/packs/packed_format.hpp"
+
+namespace rcap {
+
+/// A packed file whose tables are checked. Images are counted over both splits.
+///
+/// Immutable: any number of threads may read at a time.
+class PackedFile {
+ public:
+  /// @throws BadFile  as `open_packed`
+  explicit PackedFile(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] const packed_format::Head& head() const noexcept { return head_; }
+  [[nodiscard]] const packed_format::Description& description() const noexcept {
+    return description_;
+  }
+
+  [[nodiscard]] packed_format::Entry entry(std::size_t image) const noexcept;
+  /// Where its pixels are, unchecked.
+  [[nodiscard]] ImageView view(const packed_format::Entry& entry) const noexcept;
+  /// Its pixels, held against their checksum the first time.
+  /// @throws BadFile  they are damaged or cannot be read
+  [[nodiscard]] ImageView read(std::size_t image) const;
+  /// "image 3 of test (cats/tom.jpg)"
+  [[nodiscard]] std::string describe(std::size_t image) const;
+
+ private:
+  [[nodiscard]] std::size_t image_count() const noexcept;
+  [[nodiscard]] std::size_t offset_of_entry(std::size_t image) const noexcept;
+  [[nodiscard]] std::string_view name_of(std::size_t image) const noexcept;
+
+  std::span<std::byte> announce(std::uint64_t offset, std::uint64_t size) const noexcept;
+  [[nodiscard]] bool bring(std::uint64_t offset, std::uint64_t size) const noexcept;
+  void check_tables() const;
+  void check_entries() const;
+  void check_place(std::size_t image, const packed_format::Entry& found,
+                   std::uint64_t offset) const;
+  void check_meaning(std::size_t image, const packed_format::Entry& found) const;
+  [[noreturn]] void refuse_field(std::size_t image, std::size_t field, std::string_view what) const;
+  [[noreturn]] void refuse_image(std::size_t image, const packed_format::Entry& found,
+                                 std::string_view what) const;
+
+  std::filesystem::path path_;
+  FileMapping file_;
+  packed_format::Head head_;
+  packed_format::Description description_;
+  std::unique_ptr<std::atomic<bool>[]> is_good_;  ///< whether an image's checksum was right
+};
+
+}  // namespace rcap

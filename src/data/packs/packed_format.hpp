@@ -1,0 +1,112 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/packs/packed_images.hpp"
+
+/// The packed file, version 1: a whole data set with decoded images in one file.
+///
+/// All numbers are little-endian, nothing is padded. Five parts follow each other:
+///
+/// | part | bytes | what |
+/// | --- | --- | --- |
+/// | head | 88 | `Head`: sizes and counts of all that follows, checksums |
+/// | pixels | up to `index_offset` | the images of train, then those of test, without gaps |
+/// | index | 40 for each image | `Entry`: place, shape, checksum, label, group |
+/// | names | `name_bytes` | what the images are called, one after another |
+/// | description | `description_bytes` | the data set and the recipe, see below |
+///
+/// An image is its rows from top to bottom, the channels of a pixel side by side.
+///
+/// The description: name of the data set (string); channels, 1 or 3 (u32); class names, group
+/// names, remarks (lists of strings); channels of the normalisation, 0 or `channels` (u32),
+/// with as many means and then deviations (f32); fast decoding, 0 or 1, side of the central
+/// crop, side of the resize, bicubic, 0 or 1 (u32 each). A string is its length (u32) and its
+/// bytes, a list is its length (u32) and its strings.
+///
+/// Checksums are XXH3-64 with seed 0: of the head's first 80 bytes in the head, of index,
+/// names and description together in the head, of each image's pixels in its entry. So a
+/// reader that opens the file reads all but the pixels, and finds damaged pixels when it
+/// reads them.
+///
+/// A reader checks, in this order: regular file, size of a head, magic, version, reserved
+/// word, the head's checksum, file size, counts and sizes against the file size, the
+/// checksum of the tables, the description, every entry. Nothing in the file is believed
+/// before it is held against the bytes there are.
+namespace rcap::packed_format {
+
+static_assert(std::endian::native == std::endian::little,
+              "packed files are little-endian and are read and written without conversion");
+static_assert(std::numeric_limits<float>::is_iec559 && sizeof(float) == 4);
+
+inline constexpr std::array<char, 8> Magic = {'R', 'C', 'A', 'P', 'P', 'A', 'C', 'K'};
+inline constexpr std::uint32_t Version = 1;
+/// The group of an image in a split that has none.
+inline constexpr std::int32_t NoGroup = -1;
+
+struct Head {
+  std::array<char, 8> magic = Magic;
+  std::uint32_t version = Version;
+  std::uint32_t reserved = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t train_count = 0;
+  std::uint64_t test_count = 0;
+  std::uint64_t index_offset = 0;
+  std::uint64_t name_bytes = 0;
+  std::uint64_t description_bytes = 0;
+  std::uint64_t plan = 0;             ///< tells sources and recipes apart
+  std::uint64_t tables_checksum = 0;  ///< of index, names and description
+  std::uint64_t head_checksum = 0;    ///< of all fields before this one
+};
+static_assert(sizeof(Head) == 88);
+
+struct Entry {
+  std::uint64_t offset = 0;    ///< in the file
+  std::uint64_t checksum = 0;  ///< of the pixels
+  std::uint64_t name_end = 0;  ///< in the names; the name begins where the one before ends
+  std::uint32_t height = 0;
+  std::uint32_t width = 0;
+  std::int32_t label = 0;
+  std::int32_t group = NoGroup;
+};
+static_assert(sizeof(Entry) == 40);
+
+/// All that the index does not hold.
+struct Description {
+  std::string name;
+  int channels = 3;
+  std::vector<std::string> class_names;
+  std::vector<std::string> group_names;
+  std::vector<std::string> remarks;
+  Normalization normalization;
+  PackRecipe recipe;
+};
+
+[[nodiscard]] std::uint64_t checksum_of(const void* data, std::size_t bytes,
+                                        std::uint64_t seed = 0);
+/// Of all fields before the checksum itself.
+[[nodiscard]] std::uint64_t checksum_of(const Head& head);
+
+/// @throws BadFile  names the file, the byte and what is wrong there
+[[noreturn]] void refuse_at(const std::filesystem::path& path, std::uint64_t offset,
+                            std::string_view what);
+
+[[nodiscard]] std::string encode(const Description& description);
+
+/// @param path    of the file, for errors
+/// @param offset  where `bytes` begin in it
+/// @throws BadFile  the first thing that is wrong
+[[nodiscard]] Description decode_description(std::span<const std::byte> bytes,
+                                             const std::filesystem::path& path,
+                                             std::uint64_t offset);
+
+}  // namespace rcap::packed_format

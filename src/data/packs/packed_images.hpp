@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "data/dataset.hpp"
+#include "data/images/resize_image.hpp"
+
+namespace rcap {
+
+/// What was done to every image before it was packed, in this order.
+struct PackRecipe {
+  bool fast_decode = false;  ///< JPEGs were decoded at a fraction of their size, see `decode_image`
+  int center_crop = 0;       ///< side of the square cut out of the middle; 0: the whole image
+  int resize = 0;            ///< the shorter side; 0: as it was
+  Interpolation interpolation = Interpolation::Bilinear;  ///< of the resize
+
+  bool operator==(const PackRecipe&) const = default;
+};
+
+/// A packed file, mapped into memory.
+class PackedFile;
+
+/// The images of one split in a packed file: decoded pixels, any of them at hand by its id.
+///
+/// `read` points into the file. The first time that an image is read its pixels are held
+/// against their checksum, so damage is found where it matters and opening reads no pixel;
+/// from then on a read costs nothing. The file must not be shortened while it is open.
+class PackedImages final : public ImageSource {
+ public:
+  /// The `count` images of the file from image `first` on.
+  PackedImages(std::shared_ptr<const PackedFile> file, std::int64_t first, std::int64_t count);
+
+  [[nodiscard]] std::int64_t size() const noexcept override { return count_; }
+  /// @throws BadFile  the pixels are damaged or cannot be read; names the image and its place
+  [[nodiscard]] ImageView read(SampleId id, Image& buffer) const override;
+  [[nodiscard]] std::string name_of(SampleId id) const override;
+  [[nodiscard]] std::optional<ImageShape> fixed_shape() const noexcept override { return shape_; }
+  /// False, though there is nothing to decode: pages may have to come from the disk, and what
+  /// is left to do for an image of 224 x 224 takes longer than handing it over.
+  [[nodiscard]] bool in_memory() const noexcept override { return false; }
+
+ private:
+  std::shared_ptr<const PackedFile> file_;
+  std::int64_t first_;
+  std::int64_t count_;
+  std::optional<ImageShape> shape_;
+};
+
+/// A data set out of a packed file, and how it was made.
+struct PackedDataset {
+  Dataset dataset;
+  PackRecipe recipe;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t plan = 0;  ///< what the file was made from: equal for equal sources and recipes
+};
+
+/// Opens a file that `pack_images` made. Everything but the pixels is checked here: sizes,
+/// checksums, counts, places, labels.
+/// @throws BadFile  names the file, the byte, what was found and what was expected
+[[nodiscard]] PackedDataset open_packed(const std::filesystem::path& path);
+
+/// The data set in the packed file at `path`; nothing where there is no file that begins as
+/// one.
+/// @param name  which data set it must hold
+/// @throws InvalidArgument  it holds another one; names both
+/// @throws BadFile          as `open_packed`
+[[nodiscard]] std::optional<Dataset> open_if_packed(const std::filesystem::path& path,
+                                                    std::string_view name);
+
+/// Whether a regular file begins as a packed one does.
+[[nodiscard]] bool is_packed(const std::filesystem::path& path);
+
+}  // namespace rcap

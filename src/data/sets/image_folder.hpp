@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "data/dataset.hpp"
+
+namespace rcap {
+
+struct ImageFolderOptions {
+  std::uint64_t seed = 0;  ///< of the held-out part
+  bool skip_bad = false;   ///< leave out images that cannot be decoded, and count them
+  int threads = 1;         ///< for listings and `skip_bad`
+  int least_side = 0;      ///< as `decode_image` has it
+  /// Off: an empty file is found only when it is read, as other bad images are.
+  bool refuse_empty = true;
+};
+
+/// Images in folders, a folder a class: root/train/CLASS/ and root/val/CLASS/ (or root/test).
+///
+/// Class indices are the ranks of the folder names in byte order, images are sorted by path;
+/// images may lie in further folders below that of the class. Files with another extension
+/// than those of `has_image_extension`, and files and folders whose name begins with a dot,
+/// do not count. A class of train that val does not have is allowed, with a remark.
+///
+/// Where root has no train, its own folders are the classes, and a tenth of each (rounded
+/// down, at least one of a class that has two) is held out as the test split, by the seed.
+///
+/// Nothing is decoded here, only that no file is empty is checked (`refuse_empty`); images are
+/// decoded when they are read. With `skip_bad` every image is decoded once, and those that fail are
+/// left out, with a remark that names the first few. The normalisation is left empty.
+///
+/// @throws BadFile  no class folder, a class without (good) images, a class in val that is
+///                  not in train, train without val and test, an empty file; names it
+[[nodiscard]] Dataset open_image_folder(const std::filesystem::path& root,
+                                        const ImageFolderOptions& options);
+
+}  // namespace rcap

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "data/dataset.hpp"
+
+namespace rcap {
+
+/// How many images of a split were published.
+struct OfficialCounts {
+  std::string_view split;  ///< "training" or "test"
+  std::int64_t total = 0;
+  std::span<const std::int64_t> parts{};  ///< by group, or by class where there are none; or empty
+};
+
+/// A number with a comma between thousands, as people read it.
+[[nodiscard]] std::string with_commas(std::int64_t number);
+
+/// A remark that holds a split against what was published: the whole, a subset, more, or the
+/// right number of images but not of each part.
+[[nodiscard]] std::string compare_counts(const OfficialCounts& official, const Split& split,
+                                         std::span<const std::string> part_names);
+
+}  // namespace rcap

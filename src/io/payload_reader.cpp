@@ -1,0 +1,193 @@
+#include "io/payload_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t PieceBytes = 1 << 16;
+constexpr int GzipOnly = MAX_WBITS + 16;
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using OpenFile = std::unique_ptr<std::FILE, CloseFile>;
+
+OpenFile open_file(const fs::path& path) {
+  OpenFile file(std::fopen(path.c_str(), "rb"));
+  if (!file) {
+    throw BadFile(fmt::format("{}: cannot be opened: {}", path.string(),
+                              std::generic_category().message(errno)));
+  }
+  return file;
+}
+
+}  // namespace
+
+class PayloadReader::State {
+ public:
+  explicit State(const fs::path& path)
+      : path_(path), file_bytes_(size_of_file(path)), file_(open_file(path)) {
+    fill();
+    compressed_ = starts_a_member();
+    if (compressed_ && inflateInit2(&stream_, GzipOnly) != Z_OK) throw std::bad_alloc();
+  }
+  ~State() {
+    if (compressed_) inflateEnd(&stream_);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  std::size_t read(std::span<std::uint8_t> out) {
+    return compressed_ ? read_compressed(out) : read_plain(out);
+  }
+
+  [[nodiscard]] bool compressed() const noexcept { return compressed_; }
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept { return file_bytes_; }
+  [[nodiscard]] std::uint64_t consumed_bytes() const noexcept {
+    return read_bytes_ - (end_ - begin_);
+  }
+
+ private:
+  /// Moves what is left of the piece to its front and reads on behind it.
+  void fill() {
+    std::copy(piece_.begin() + static_cast<std::ptrdiff_t>(begin_),
+              piece_.begin() + static_cast<std::ptrdiff_t>(end_), piece_.begin());
+    end_ -= begin_;
+    begin_ = 0;
+    const std::size_t count = std::fread(piece_.data() + end_, 1, PieceBytes - end_, file_.get());
+    if (count == 0 && std::ferror(file_.get()) != 0) {
+      throw BadFile(fmt::format("{}: cannot be read: {}", path_.string(),
+                                std::generic_category().message(errno)));
+    }
+    end_ += count;
+    read_bytes_ += count;
+  }
+
+  [[nodiscard]] bool starts_a_member() {
+    if (end_ - begin_ < 2) fill();
+    return end_ - begin_ >= 2 && piece_[begin_] == 0x1f && piece_[begin_ + 1] == 0x8b;
+  }
+
+  std::size_t read_plain(std::span<std::uint8_t> out) {
+    std::size_t done = 0;
+    while (done < out.size()) {
+      if (begin_ == end_) fill();
+      if (begin_ == end_) break;
+      const std::size_t count = std::min(out.size() - done, end_ - begin_);
+      std::copy_n(piece_.begin() + static_cast<std::ptrdiff_t>(begin_), count,
+                  out.begin() + static_cast<std::ptrdiff_t>(done));
+      begin_ += count;
+      done += count;
+    }
+    return done;
+  }
+
+  std::size_t read_compressed(std::span<std::uint8_t> out) {
+    std::size_t done = 0;
+    while (done < out.size() && !ended_) {
+      if (begin_ == end_) fill();
+      if (begin_ == end_) {
+        throw BadFile(fmt::format(
+            "{}: the gzip stream ends early, after {} bytes; the file is cut off, fetch it again",
+            path_.string(), file_bytes_));
+      }
+      done += inflate_piece(out.subspan(done));
+    }
+    return done;
+  }
+
+  std::size_t inflate_piece(std::span<std::uint8_t> out) {
+    stream_.next_in = piece_.data() + begin_;
+    stream_.avail_in = static_cast<uInt>(end_ - begin_);
+    stream_.next_out = out.data();
+    stream_.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size(), 1U << 30));
+    const uInt asked = stream_.avail_out;
+    const int result = inflate(&stream_, Z_NO_FLUSH);
+    begin_ = end_ - stream_.avail_in;
+    if (result == Z_STREAM_END) {
+      end_member();
+    } else if (result == Z_MEM_ERROR) {
+      throw std::bad_alloc();
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+      throw BadFile(fmt::format("{}: the gzip stream is damaged before byte {}: {}; fetch it again",
+                                path_.string(), consumed_bytes(),
+                                stream_.msg == nullptr ? "no reason given" : stream_.msg));
+    }
+    return asked - stream_.avail_out;
+  }
+
+  /// A gzip file may be several streams one after another, and nothing else.
+  void end_member() {
+    if (starts_a_member()) {
+      inflateReset(&stream_);
+      return;
+    }
+    ended_ = true;
+    if (begin_ < end_) {
+      throw BadFile(fmt::format("{}: {} bytes follow the gzip stream; fetch the file again",
+                                path_.string(), file_bytes_ - consumed_bytes()));
+    }
+  }
+
+  fs::path path_;
+  std::uint64_t file_bytes_;
+  OpenFile file_;
+  std::array<std::uint8_t, PieceBytes> piece_;
+  std::size_t begin_ = 0, end_ = 0;  ///< the part of `piece_` that is still to be read
+  std::uint64_t read_bytes_ = 0;
+  bool compressed_ = false;
+  bool ended_ = false;
+  z_stream stream_{};
+};
+
+PayloadReader::PayloadReader(const fs::path& path) : state_(std::make_unique<State>(path)) {}
+PayloadReader::~PayloadReader() = default;
+
+std::size_t PayloadReader::read(std::span<std::uint8_t> out) { return state_->read(out); }
+bool PayloadReader::compressed() const noexcept { return state_->compressed(); }
+std::uint64_t PayloadReader::file_bytes() const noexcept { return state_->file_bytes(); }
+std::uint64_t PayloadReader::consumed_bytes() const noexcept { return state_->consumed_bytes(); }
+
+void read_file(const fs::path& path, std::uint64_t most_bytes, std::vector<std::uint8_t>& bytes) {
+  const std::uint64_t file_bytes = size_of_file(path);
+  if (file_bytes > most_bytes) {
+    throw BadFile(fmt::format("{}: holds {} bytes; at most {} are read", path.string(), file_bytes,
+                              most_bytes));
+  }
+  const OpenFile file = open_file(path);
+  bytes.resize(static_cast<std::size_t>(file_bytes));
+  const std::size_t count = std::fread(bytes.data(), 1, bytes.size(), file.get());
+  if (count != bytes.size()) {
+    throw BadFile(
+        fmt::format("{}: only {} of {} bytes could be read", path.string(), count, bytes.size()));
+  }
+}
+
+std::uint64_t size_of_file(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) {
+    throw BadFile(fmt::format("{}: there is no such file", path.string()));
+  }
+  if (error) throw BadFile(fmt::format("{}: cannot be opened: {}", path.string(), error.message()));
+  if (!fs::is_regular_file(status)) {
+    throw BadFile(fmt::format("{}: is not a regular file", path.string()));
+  }
+  const std::uint64_t bytes = fs::file_size(path, error);
+  if (error) throw BadFile(fmt::format("{}: cannot be opened: {}", path.string(), error.message()));
+  return bytes;
+}
+
+}  // namespace rcap

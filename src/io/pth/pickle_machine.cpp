@@ -1,0 +1,289 @@
+#include "io/pth/pickle_machine.hpp"
+
+#include <fmt/format.h>
+
+#include "base/quoting.hpp"
+#include "io/pth/pickle_names.hpp"
+#include "io/safetensors_format.hpp"
+
+namespace rcap::pickle {
+namespace {
+
+constexpr int Protocol = 2;
+constexpr std::string_view Remedy =
+    "if you trust the file, load it in Python and save the state_dict alone with torch.save";
+
+}  // namespace
+
+Value Machine::run() {
+  for (std::size_t count = 0; count < MostInstructions; ++count) {
+    offset_ = input_.position();
+    code_ = input_.take_number<std::uint8_t>("an instruction");
+    if (static_cast<Code>(code_) != Code::Stop) {
+      execute(code_);
+      continue;
+    }
+    if (stack_.size() != 1 || !marks_.empty()) {
+      refuse(fmt::format("ends with {} values and {} open marks; one value must be left",
+                         stack_.size(), marks_.size()));
+    }
+    return stack_.back();
+  }
+  refuse(fmt::format("comes after {} others, which is the most that are read; {}", MostInstructions,
+                     Remedy));
+}
+
+void Machine::execute(std::uint8_t code) {
+  if (push_constant(code) || push_number_or_text(code) || build(code) || use_memo(code)) return;
+  refuse(fmt::format("is not among the instructions that weights need; {}", Remedy));
+}
+
+// Each of the four below takes some of the instructions, and tells whether it was one of them.
+
+bool Machine::push_constant(std::uint8_t code) {
+  switch (static_cast<Code>(code)) {
+    case Code::None:
+      push({});
+      return true;
+    case Code::NewTrue:
+      push({Kind::Truth, 1, {}});
+      return true;
+    case Code::NewFalse:
+      push({Kind::Truth, 0, {}});
+      return true;
+    case Code::EmptyTuple:
+      push_sequence(Kind::Tuple, {});
+      return true;
+    case Code::EmptyList:
+      push_sequence(Kind::List, {});
+      return true;
+    case Code::EmptyDict:
+      push_dictionary();
+      return true;
+    case Code::Mark:
+      mark();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Machine::push_number_or_text(std::uint8_t code) {
+  switch (static_cast<Code>(code)) {
+    case Code::BinInt:
+      push_integer(input_.take_number<std::int32_t>("a number"));
+      return true;
+    case Code::BinInt1:
+      push_integer(input_.take_number<std::uint8_t>("a number"));
+      return true;
+    case Code::BinInt2:
+      push_integer(input_.take_number<std::uint16_t>("a number"));
+      return true;
+    case Code::Long1:
+      push_long();
+      return true;
+    case Code::BinFloat:
+      input_.skip(8, "a number");
+      push({Kind::Real, 0, {}});
+      return true;
+    case Code::BinUnicode: {
+      const auto length = input_.take_number<std::uint32_t>("a length");
+      push({Kind::Text, 0, input_.take_text(length, "text")});
+      return true;
+    }
+    case Code::ShortBinString: {
+      const auto length = input_.take_number<std::uint8_t>("a length");
+      push({Kind::Text, 0, input_.take_text(length, "text")});
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+bool Machine::build(std::uint8_t code) {
+  switch (static_cast<Code>(code)) {
+    case Code::Tuple:
+      push_sequence(Kind::Tuple, pop_to_mark());
+      return true;
+    case Code::Tuple1:
+      push_sequence(Kind::Tuple, pop_last(1));
+      return true;
+    case Code::Tuple2:
+      push_sequence(Kind::Tuple, pop_last(2));
+      return true;
+    case Code::Tuple3:
+      push_sequence(Kind::Tuple, pop_last(3));
+      return true;
+    case Code::Append:
+      append(pop_last(1));
+      return true;
+    case Code::Appends:
+      append(pop_to_mark());
+      return true;
+    case Code::SetItem:
+      set_items(pop_last(2));
+      return true;
+    case Code::SetItems:
+      set_items(pop_to_mark());
+      return true;
+    case Code::Build:
+      drop_state();
+      return true;
+    case Code::BinPersId:
+      push_storage();
+      return true;
+    case Code::Reduce:
+      call();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Machine::use_memo(std::uint8_t code) {
+  switch (static_cast<Code>(code)) {
+    case Code::BinPut:
+      memo_[input_.take_number<std::uint8_t>("a number")] = top();
+      return true;
+    case Code::LongBinPut:
+      memo_[input_.take_number<std::uint32_t>("a number")] = top();
+      return true;
+    case Code::BinGet:
+      push_memo(input_.take_number<std::uint8_t>("a number"));
+      return true;
+    case Code::LongBinGet:
+      push_memo(input_.take_number<std::uint32_t>("a number"));
+      return true;
+    case Code::Proto:
+      check_protocol();
+      return true;
+    case Code::Global:
+      push_global();
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Machine::check_protocol() {
+  const auto version = input_.take_number<std::uint8_t>("a version");
+  if (version != Protocol) {
+    refuse(
+        fmt::format("announces pickle protocol {}; protocol {} is read: save it with "
+                    "torch.save(..., pickle_protocol={})",
+                    version, Protocol, Protocol));
+  }
+}
+
+/// Little-endian in as few bytes as it takes, the highest bit being the sign.
+void Machine::push_long() {
+  const auto length = input_.take_number<std::uint8_t>("a length");
+  const std::string_view text = input_.take_text(length, "a number");
+  if (length > sizeof(std::int64_t)) return push({Kind::LongInteger, 0, text});
+  std::uint64_t number = 0;
+  const bool negative = length > 0 && (text.back() & 0x80) != 0;
+  for (std::size_t i = sizeof number; i-- > 0;) {
+    const auto byte = i < length ? static_cast<std::uint8_t>(text[i])
+                      : negative ? std::uint8_t{0xFF}
+                                 : std::uint8_t{0};
+    number = number << 8U | byte;
+  }
+  push_integer(static_cast<std::int64_t>(number));
+}
+
+void Machine::push_global() {
+  const std::string_view module = input_.take_line("a name");
+  const std::string_view name = input_.take_line("a name");
+  const auto value = find_global(module, name);
+  if (!value) {
+    refuse(fmt::format("asks for {}, which weights do not need, and is not obeyed; {}",
+                       in_quotes(fmt::format("{}.{}", module, name)), Remedy));
+  }
+  push(*value);
+}
+
+void Machine::push_sequence(Kind kind, Sequence values) {
+  push({kind, static_cast<std::int64_t>(objects_.sequences.size()), {}});
+  objects_.sequences.push_back(std::move(values));
+}
+
+void Machine::push_dictionary() {
+  push({Kind::Dictionary, static_cast<std::int64_t>(objects_.dictionaries.size()), {}});
+  objects_.dictionaries.emplace_back();
+}
+
+void Machine::push_memo(std::uint32_t number) {
+  const auto found = memo_.find(number);
+  if (found == memo_.end()) {
+    refuse(fmt::format("asks for value {}, which was not put aside; the file is damaged", number));
+  }
+  push(found->second);
+}
+
+void Machine::mark() {
+  if (marks_.size() == MostNesting) {
+    refuse(fmt::format("nests deeper than {}; {}", MostNesting, Remedy));
+  }
+  marks_.push_back(stack_.size());
+}
+
+Value& Machine::top() {
+  if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) {
+    refuse("finds no value on the stack; the file is damaged");
+  }
+  return stack_.back();
+}
+
+Value Machine::pop() {
+  const Value value = top();
+  stack_.pop_back();
+  return value;
+}
+
+Sequence Machine::pop_last(std::size_t count) {
+  Sequence values(count);
+  while (count > 0) values[--count] = pop();
+  return values;
+}
+
+Sequence Machine::pop_to_mark() {
+  if (marks_.empty()) refuse("finds no mark on the stack; the file is damaged");
+  const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+  Sequence values(first, stack_.end());
+  stack_.erase(first, stack_.end());
+  marks_.pop_back();
+  return values;
+}
+
+void Machine::append(const Sequence& values) {
+  if (top().kind != Kind::List) refuse("appends to what is no list; the file is damaged");
+  Sequence& list = objects_.sequences[top().index()];
+  list.insert(list.end(), values.begin(), values.end());
+}
+
+void Machine::set_items(const Sequence& values) {
+  if (top().kind != Kind::Dictionary) {
+    refuse("puts items into what is no dictionary; the file is damaged");
+  }
+  if (values.size() % 2 != 0) refuse("has a key without a value; the file is damaged");
+  Dictionary& dictionary = objects_.dictionaries[top().index()];
+  for (std::size_t i = 0; i < values.size(); i += 2) {
+    dictionary.emplace_back(values[i], values[i + 1]);
+  }
+}
+
+/// Attributes of a dictionary, such as `_metadata`: nothing here asks for them.
+void Machine::drop_state() {
+  const Value state = pop();
+  if (state.kind != Kind::Dictionary || top().kind != Kind::Dictionary) {
+    refuse("sets attributes of something other than a dictionary; the file is damaged");
+  }
+}
+
+void Machine::refuse(std::string_view what) const {
+  pth::refuse(input_.path(),
+              fmt::format("{} at {} {}", name_of_code(code_), input_.place(offset_), what));
+}
+
+}  // namespace rcap::pickle

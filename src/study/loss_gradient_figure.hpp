@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "train/loss_gradient.hpp"
+
+namespace rcap {
+
+/// Losses and gradient norms over the epochs, a line an example, as SVG; the legend tells
+/// Spearman's correlation of the two for each example.
+[[nodiscard]] std::string loss_gradient_figure(std::span<const ExampleTrace> traces);
+
+/// The same numbers: a line for each example and moment, `epoch,example,class,loss,
+/// gradient_norm`, with all digits.
+[[nodiscard]] std::string loss_gradient_csv(std::span<const ExampleTrace> traces);
+
+/// "0.987", or "n/a" for a constant series.
+[[nodiscard]] std::string correlation_text(const ExampleTrace& trace);
+
+}  // namespace rcap

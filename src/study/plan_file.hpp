@@ -1,0 +1,48 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "study/study_folder.hpp"
+
+namespace rcap {
+
+/// Turns the options that a plan gives for one run into all options of that run, or throws
+/// InvalidArgument with the same words as `rcap train`.
+using ResolveOptions = std::function<std::vector<NamedOption>(std::span<const NamedOption> given)>;
+
+/// Reads a plan: data sets x methods x pruning rates x betas x seeds.
+///
+///     title = "Fashion-MNIST, long-tailed"
+///     seeds = [0, 27, 100]
+///     pruning-rates = [0.7, 0.9]
+///     betas = [0.5, 1, 2]              # optional; rcap is run once for each
+///     reference = "rcap"               # optional; what the others are compared with
+///     methods = ["full", "rs2", "rcap",
+///                {name = "rcap mass", method = "rcap", class-share = "mass"}]
+///
+///     [options]                        # of every run, as `rcap train` names them
+///     epochs = 20
+///
+///     [[datasets]]
+///     name = "long-tailed 100"
+///     dataset = "fashion-mnist"
+///     imbalance = 100
+///
+/// A method's options come before those of its data set, and these before [options]. A name
+/// that is not given is the method's, or the preset's or data set's. "full" is run once a seed.
+/// Methods that choose by scores share one scoring run per data set and seed.
+///
+/// @throws BadFile          the file cannot be read, or is not TOML: names line and column
+/// @throws InvalidArgument  an unknown key or option (names the nearest one), a value out of
+///                          range, a run that is planned twice, a plan without runs
+[[nodiscard]] StudyPlan read_plan_file(const std::filesystem::path& path,
+                                       const ResolveOptions& resolve);
+
+/// How two plans differ, in a few lines of words; empty where they do not.
+[[nodiscard]] std::vector<std::string> difference_of(const StudyPlan& before,
+                                                     const StudyPlan& after);
+
+}  // namespace rcap

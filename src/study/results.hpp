@@ -1,0 +1,66 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "study/study_folder.hpp"
+#include "train/options.hpp"
+#include "train/records.hpp"
+
+namespace rcap {
+
+/// One finished run, as its folder tells it.
+struct RunResult {
+  std::string name;     ///< of its folder below `runs`
+  std::string dataset;  ///< what tables call its data, e.g. "fashion-mnist, long-tailed 100"
+  std::string method;   ///< what tables call its method, e.g. "rcap mass"
+  Summary summary;
+  std::vector<EpochRecord> epochs;
+  std::vector<NamedOption> options;  ///< of `options.toml`, values as TOML writes them
+};
+
+/// A run without a result, and why.
+struct MissingRun {
+  std::string name;
+  std::string reason;  ///< "not begun", "not finished", its error, what is wrong with its files
+};
+
+/// All that tables, figures and the report are made from.
+struct StudyResults {
+  std::string title;
+  std::string reference;              ///< the method that others are compared with; may be empty
+  std::vector<std::string> datasets;  ///< in the order of tables
+  std::vector<std::string> methods;   ///< in the order of tables, "full" too where it was run
+  std::vector<RunResult> runs;        ///< by data set, rate, method, beta, seed
+  std::vector<MissingRun> missing;
+
+  /// Pruning rates of the runs on a data set, ascending; runs of "full" have none.
+  [[nodiscard]] std::vector<double> rates_of(const std::string& dataset) const;
+};
+
+enum class RunStatus {
+  NotBegun,
+  Begun,
+  Done,
+  Failed,
+  Damaged,  ///< finished, but its files are cut off or were changed by hand
+};
+
+struct RunCondition {
+  RunStatus status = RunStatus::NotBegun;
+  std::string reason;  ///< why it is not done, in words
+};
+
+/// Where a run of a study stands.
+[[nodiscard]] RunCondition condition_of(const StudyFolder& folder, const PlannedRun& run);
+
+/// Reads what the runs of a study have left so far.
+///
+/// @param folder  of `rcap study`, or any folder with run folders of `rcap train` in it. Names
+///                and order come from `study.json` where it is there, else from the runs.
+/// @throws BadFile          the folder, or its `study.json`, cannot be read
+/// @throws InvalidArgument  there is no run in it
+[[nodiscard]] StudyResults read_results(const std::filesystem::path& folder);
+
+}  // namespace rcap

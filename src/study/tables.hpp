@@ -1,0 +1,63 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/results.hpp"
+
+namespace rcap {
+
+/// Mean and population deviation over seeds, as the paper has them.
+struct Spread {
+  int count = 0;
+  double mean = 0;
+  double deviation = 0;
+};
+
+/// @throws InvalidArgument  no values
+[[nodiscard]] Spread spread_of(const std::vector<double>& values);
+
+/// Numbers of a study: a row for each data set and pruning rate, a column for each method.
+struct Table {
+  struct Cell {
+    Spread spread;
+    std::string text;      ///< "55.1 ± 1.2", in the notation of Markdown
+    int rank = 0;          ///< 1 best, 2 second best in its row; 0: neither
+    bool is_full = false;  ///< trained on everything: not ranked
+  };
+  struct Row {
+    std::string dataset;
+    double pruning_rate = 0;
+    std::vector<std::optional<Cell>> cells;  ///< one per entry of `columns`; nothing: no run
+  };
+
+  std::string title;
+  std::string caption;
+  std::vector<std::string> columns;
+  std::vector<Row> rows;
+};
+
+enum class Metric { Worst, Average };
+
+/// Accuracies in percent. The best method of a row is rank 1, the next one 2, equal ones share;
+/// where all are equal there is no rank.
+[[nodiscard]] Table accuracy_table(const StudyResults& results, Metric metric);
+
+/// What each method's accuracy is above that of `results.reference`, in points, seed by seed.
+/// Without rows where there is no reference.
+[[nodiscard]] Table difference_table(const StudyResults& results, Metric metric);
+
+/// Seconds of a run and how many times faster than "full" it is; scoring runs count.
+[[nodiscard]] Table cost_table(const StudyResults& results);
+
+[[nodiscard]] std::string to_markdown(const Table& table);
+[[nodiscard]] std::string to_latex(const Table& table);
+/// One line a cell, with all digits.
+[[nodiscard]] std::string to_csv(const Table& table);
+
+/// Writes every table as `table_NAME.md`, `.tex` and `.csv`, and all of them as `tables.md`.
+void write_tables(const StudyResults& results, const std::filesystem::path& folder);
+
+}  // namespace rcap

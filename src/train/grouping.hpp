@@ -1,0 +1,26 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/dataset.hpp"
+#include "train/options.hpp"
+
+namespace rcap {
+
+/// The group of each sample of a split: its class, or its group where asked for.
+[[nodiscard]] std::span<const ClassId> groups_of(const Split& split, GroupBy group_by) noexcept;
+
+/// What these groups are called.
+[[nodiscard]] std::span<const std::string> group_names(const Dataset& dataset,
+                                                       GroupBy group_by) noexcept;
+
+/// How many samples of a split are in each group.
+[[nodiscard]] std::vector<std::int64_t> group_sizes(const Dataset& dataset, const Split& split,
+                                                    GroupBy group_by);
+
+/// @throws InvalidArgument  groups are asked for, but the data set has none
+void require_groups(const Dataset& dataset, GroupBy group_by);
+
+}  // namespace rcap

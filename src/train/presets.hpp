@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "train/options.hpp"
+
+namespace rcap {
+
+/// All settings of one experiment.
+struct Preset {
+  std::string_view name;
+  std::string_view summary;
+  void (*apply)(TrainOptions&);
+  bool starts_from_weights;  ///< official ones, which the user has to give
+  /// The paper's temperature at pruning rates 0.5, 0.7, 0.8 and 0.9; all 1 where it has none.
+  double beta[4];
+};
+
+/// All presets, the default one first.
+[[nodiscard]] std::span<const Preset> presets() noexcept;
+
+/// @throws InvalidArgument  an unknown name (lists the known ones)
+[[nodiscard]] const Preset& find_preset(std::string_view name);
+
+/// The temperature of a preset at a rate: the paper's where it gives one, else 1.
+[[nodiscard]] double preset_beta(const Preset& preset, double pruning_rate) noexcept;
+
+}  // namespace rcap
