@@ -10,7 +10,7 @@ endif()
 if(RCAP_CLI AND RCAP_TRAIN)
   set(torch_programs rcap_train_program rcap_model_program rcap_figure_program)
   # They find LibTorch where they were linked with it.
-  set_target_properties(${torch_programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  set_target_properties(${torch_programs} PROPERTIES INSTALL_RPATH ${TORCH_INSTALL_PREFIX}/lib)
   install(TARGETS ${torch_programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 

@@ -18,7 +18,16 @@ namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace state_format;
+using state_format::ChecksumBytes;
+using state_format::FieldType;
+using state_format::Head;
+using state_format::HeadBytes;
+using state_format::Magic;
+using state_format::MaxStringBytes;
+using state_format::MinFileBytes;
+using state_format::Version;
+using state_format::first_bad_loss;
+using state_format::has_bits_past_end;
 
 constexpr std::size_t ReadBufferBytes = std::size_t{1} << 20;
 

@@ -26,8 +26,8 @@ static_assert(std::endian::native == std::endian::little,
               "arrays are read and written without swapping bytes");
 
 constexpr std::string_view Magic = "\x93NUMPY";
-constexpr std::uint64_t LargestHeader = 1 << 20;
-constexpr std::size_t DataAlignment = 64;
+constexpr std::uint64_t LargestNpyHeader = 1 << 20;
+constexpr std::size_t NpyAlignment = 64;
 
 /// A .npy file opened for reading, its header read and its size agreed with it.
 class NpyFile {
@@ -104,9 +104,9 @@ class NpyFile {
       fail(fmt::format("truncated: its header has {} bytes, the file {}; copy or save it again",
                        header_bytes, file_bytes_));
     }
-    if (header_bytes > LargestHeader) {
+    if (header_bytes > LargestNpyHeader) {
       fail(fmt::format("its header has {} bytes, at most {} are read; save a plain array of {}",
-                       header_bytes, LargestHeader, meaning_));
+                       header_bytes, LargestNpyHeader, meaning_));
     }
     std::string text(header_bytes, '\0');
     read(text.data(), text.size());
@@ -195,7 +195,7 @@ std::string make_header(std::string_view type, std::size_t count) {
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, count);
   constexpr std::size_t Preamble = 10;
   const std::size_t unpadded = Preamble + text.size() + 1;
-  text.append((DataAlignment - unpadded % DataAlignment) % DataAlignment, ' ');
+  text.append((NpyAlignment - unpadded % NpyAlignment) % NpyAlignment, ' ');
   text += '\n';
   std::string header(Magic);
   header +=

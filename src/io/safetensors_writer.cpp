@@ -16,7 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using namespace safetensors;
+using safetensors::DataAlignment;
+using safetensors::LargestHeader;
+using safetensors::MetadataKey;
+using safetensors::byte_count;
+using safetensors::first_bad_truth_value;
+using safetensors::first_repeated;
+using safetensors::row_of;
 
 [[noreturn]] void refuse_argument(std::string_view what) {
   throw InvalidArgument(fmt::format("write_safetensors: {}", what));

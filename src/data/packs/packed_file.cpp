@@ -16,7 +16,14 @@ namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace packed_format;
+using packed_format::Entry;
+using packed_format::Head;
+using packed_format::Magic;
+using packed_format::NoGroup;
+using packed_format::Version;
+using packed_format::checksum_of;
+using packed_format::decode_description;
+using packed_format::refuse_at;
 
 /// The head of a file whose sizes add up.
 Head read_head(const fs::path& path, std::span<const std::byte> bytes) {
