@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "buffer.hpp"
 #include "pruner_handle.hpp"
+#include "rcap/core/make_pruner.hpp"
 #include "rcap/core/training_order.hpp"
 
 namespace rcap::python {
@@ -113,6 +114,10 @@ void bind_pruner(nb::module_& module) {
       "[0, 1, 2, 3]")
       .def_prop_ro("method",
                    [](const PrunerHandle& self) { return std::string(self.pruner->method()); })
+      .def_prop_ro(
+          "learns",
+          [](const PrunerHandle& self) { return require_method(self.pruner->method()).learns; },
+          "Whether its selections follow the losses it observes.")
       .def_ro("seed", &PrunerHandle::seed)
       .def_prop_ro(
           "options", [](const PrunerHandle& self) { return self.pruner->options(); },

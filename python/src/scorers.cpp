@@ -1,6 +1,5 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "choose.hpp"
 #include "labels.hpp"
 #include "rcap/core/scorers/divergence_scorer.hpp"
 #include "rcap/core/scorers/margin_scorer.hpp"
@@ -50,12 +49,14 @@ void bind_scorers(nb::module_& module) {
           "__init__",
           [](MarginScorer* self, nb::object labels, const std::string& kind,
              std::optional<std::int64_t> class_count) {
-            const auto margin = choose<MarginKind>(
-                "kind", kind,
-                {{"probability", MarginKind::Probability}, {"logit", MarginKind::Logit}});
+            MarginKind margin{};
+            OptionFields fields;
+            fields.choice("kind", margin, {"probability", "logit"}, "").set(kind);
             new (self) MarginScorer(classes_of(labels, class_count), margin);
           },
           "labels"_a, nb::kw_only(), "kind"_a = "probability", "class_count"_a = nb::none(),
+          nb::sig("def __init__(self, labels: object, *, kind: typing.Literal['probability', "
+                  "'logit'] = 'probability', class_count: int | None = None) -> None"),
           "kind: \"probability\" (of the softmax) or \"logit\" (the area under the margin).")
       .def(
           "add",

@@ -66,40 +66,30 @@ struct BenchSelectArguments {
   bool quiet = false;
 };
 
-void check_at_least_one(std::string_view option, std::int64_t value) {
-  if (value < 1) throw InvalidArgument(fmt::format("{} {} is not at least 1", option, value));
-}
-
 bool parse_arguments(std::span<const std::string> words, BenchSelectArguments& arguments) {
   CommandLine line("bench select", BenchSelectSummary, BenchSelectFooter);
   line.group("Data");
-  line.number("--n", arguments.sample_count, "N", "samples");
-  line.number("--classes", arguments.class_count, "C", "classes");
-  line.choice("--profile", arguments.profile,
-              {{"balanced", ClassProfile::Balanced}, {"long-tailed", ClassProfile::LongTailed}},
+  line.count("n", arguments.sample_count, "N", "samples");
+  line.count("classes", arguments.class_count, "C", "classes");
+  line.choice("profile", arguments.profile, {"balanced", "long-tailed"},
               "class sizes: equal, or falling exponentially by 100");
-  line.choice("--label-order", arguments.label_order,
-              {{"shuffled", LabelOrder::Shuffled}, {"sorted", LabelOrder::Sorted}},
+  line.choice("label_order", arguments.label_order, {"shuffled", "sorted"},
               "how samples of different classes lie");
-  line.number("--seed", arguments.common.seed, "S", "of data and selection");
   line.group("Selection");
-  line.number("--pruning-rate", arguments.common.pruning_rate, "R", "fraction removed, 0 <= R < 1");
-  line.number("--beta", arguments.beta, "B", "temperature of the draw");
-  line.number("--batch", arguments.batch_size, "B", "samples an observe call");
+  list_options(line, arguments.common);
+  line.number("beta", arguments.beta, "B", "temperature of the draw");
+  line.count("batch", arguments.batch_size, "B", "samples an observe call", Range::at_least(1));
   line.group("Run");
-  line.number("--repeat", arguments.repeat, "K", "timed epochs");
-  line.threads(arguments.common.threads);
-  line.flag("--beside-one", arguments.beside_one,
+  line.count("repeat", arguments.repeat, "K", "timed epochs", Range::at_least(1));
+  line.flag("beside_one", arguments.beside_one,
             "select on one thread too, epoch by epoch in turn; takes twice the memory");
   line.flag(
-      "--no-order", arguments.no_order,
+      "no_order", arguments.no_order,
       fmt::format("observe in ascending order; always so above {} samples", MostOrderedSamples));
-  line.flag("--json", arguments.json, "print one JSON object");
-  line.flag("--quiet", arguments.quiet, "no progress");
+  line.flag("json", arguments.json, "print one JSON object");
+  line.flag("quiet", arguments.quiet, "no progress");
   line.config();
   if (!line.parse(words)) return false;
-  check_at_least_one("--repeat", arguments.repeat);
-  check_at_least_one("--batch", arguments.batch_size);
   arguments.no_order = arguments.no_order || arguments.sample_count > MostOrderedSamples;
   return true;
 }

@@ -49,25 +49,25 @@ struct BenchDataArguments {
 bool parse(std::span<const std::string> words, BenchDataArguments& arguments) {
   CommandLine line("bench data", BenchDataSummary, BenchDataFooter);
   line.group("Data");
-  line.text("--dataset", arguments.dataset, "NAME", "see rcap data list");
-  line.path("--data", arguments.data.folder, "DIR", "where its files are, or a packed file");
-  line.choice("--fast-decode", arguments.fast_decode, {{"on", true}, {"off", false}},
+  line.text("dataset", arguments.dataset, "NAME", "see rcap data list");
+  line.path("data", arguments.data.folder, "DIR", "where its files are, or a packed file");
+  line.on_off("fast_decode", arguments.fast_decode,
               "decode large JPEGs at a fraction of their size, see rcap data pack");
-  line.number("--samples", arguments.samples, "N", "images a pass; 0: all");
-  line.number("--seed", arguments.seed, "S", "of order and augmentation");
+  line.count("samples", arguments.samples, "N", "images a pass; 0: all");
+  line.count("seed", arguments.seed, "S", "of order and augmentation");
   line.group("Transform");
-  line.number("--center-crop", arguments.transform.center_crop, "C", "cut out the middle first");
-  line.number("--resize", arguments.transform.resize, "S", "of the shorter side; 0: none");
-  line.number("--crop", arguments.transform.crop, "C", "random square; 0: the whole image");
-  line.number("--padding", arguments.transform.padding, "P", "zeros around before the crop");
-  line.flag("--flip", arguments.transform.flip, "mirror every second image");
-  line.flag("--trivial-augment", arguments.transform.trivial_augment, "TrivialAugmentWide");
+  line.count("center_crop", arguments.transform.center_crop, "C", "cut out the middle first");
+  line.count("resize", arguments.transform.resize, "S", "of the shorter side; 0: none");
+  line.count("crop", arguments.transform.crop, "C", "random square; 0: the whole image");
+  line.count("padding", arguments.transform.padding, "P", "zeros around before the crop");
+  line.flag("flip", arguments.transform.flip, "mirror every second image");
+  line.flag("trivial_augment", arguments.transform.trivial_augment, "TrivialAugmentWide");
   line.group("Run");
-  line.number("--workers", arguments.reader.workers, "N", "threads that make images ready");
-  line.number("--batch-size", arguments.reader.batch_size, "B", "images a batch");
-  line.number("--repeat", arguments.repeat, "K", "timed passes");
-  line.flag("--json", arguments.json, "print one JSON object");
-  line.flag("--quiet", arguments.quiet, "no progress");
+  line.count("workers", arguments.reader.workers, "N", "threads that make images ready");
+  line.count("batch_size", arguments.reader.batch_size, "B", "images a batch");
+  line.count("repeat", arguments.repeat, "K", "timed passes");
+  line.flag("json", arguments.json, "print one JSON object");
+  line.flag("quiet", arguments.quiet, "no progress");
   line.config();
   if (!line.parse(words)) return false;
   if (arguments.dataset.empty()) {

@@ -65,7 +65,7 @@ void run_list(std::span<const std::string> words) {
   CommandLine line("data list", "Lists the data sets that rcap opens by name.",
                    "Example: rcap data list --json");
   line.group("Output");
-  line.flag("--json", json, "print one JSON object");
+  line.flag("json", json, "print one JSON object");
   if (!line.parse(words)) return;
   if (!json) {
     for (const DatasetInfo& info : datasets()) {

@@ -55,29 +55,27 @@ bool parse(std::span<const std::string> words, PackArguments& arguments) {
   options.threads = available_threads();
   CommandLine line("data pack", DataPackSummary, DataPackFooter);
   line.group("Data");
-  line.text("--dataset", arguments.dataset, "NAME", "see rcap data list");
-  line.path("--data", arguments.data, "DIR", "where its files are, if not in the usual place");
-  line.choice("--skip-bad", options.skip_bad, {{"on", true}, {"off", false}},
-              "leave out images that cannot be decoded");
-  line.number("--seed", arguments.seed, "S", "of a held-out part, where the data set has one");
+  line.text("dataset", arguments.dataset, "NAME", "see rcap data list");
+  line.path("data", arguments.data, "DIR", "where its files are, if not in the usual place");
+  line.on_off("skip_bad", options.skip_bad, "leave out images that cannot be decoded");
+  line.count("seed", arguments.seed, "S", "of a held-out part, where the data set has one");
   line.group("Images");
-  line.number("--center-crop", options.recipe.center_crop, "C",
-              "first cut this square out of the middle; 0: do not");
-  line.number("--resize", options.recipe.resize, "S", "make the shorter side this long; 0: do not");
-  line.choice("--interpolation", options.recipe.interpolation,
-              {{"bilinear", Interpolation::Bilinear}, {"bicubic", Interpolation::Bicubic}},
+  line.count("center_crop", options.recipe.center_crop, "C",
+             "first cut this square out of the middle; 0: do not");
+  line.count("resize", options.recipe.resize, "S", "make the shorter side this long; 0: do not");
+  line.choice("interpolation", options.recipe.interpolation, {"bilinear", "bicubic"},
               "of the resize, antialiased, as Pillow has it");
-  line.choice("--fast-decode", options.recipe.fast_decode, {{"on", true}, {"off", false}},
+  line.on_off("fast_decode", options.recipe.fast_decode,
               "decode large JPEGs at a fraction of their size: faster, and a little different");
   line.group("Output");
-  line.path("--out", arguments.out, "FILE", "the packed file");
-  line.flag("--restart", options.restart, "begin anew, and replace FILE where it is there");
+  line.path("out", arguments.out, "FILE", "the packed file");
+  line.flag("restart", options.restart, "begin anew, and replace FILE where it is there");
   line.threads(options.threads);
-  line.flag("--json", arguments.json, "print one JSON object");
-  line.flag("--quiet", arguments.quiet, "no progress, no estimate");
+  line.flag("json", arguments.json, "print one JSON object");
+  line.flag("quiet", arguments.quiet, "no progress, no estimate");
   line.config();
   if (!line.parse(words)) return false;
-  line.require("--out", arguments.out);
+  line.require("out", arguments.out);
   if (arguments.dataset.empty()) {
     throw InvalidArgument("data pack: --dataset is missing; rcap data list shows the names");
   }

@@ -237,11 +237,11 @@ Exit code 2: a file is damaged or missing.
 
 Example: rcap data verify cifar10 --data ~/data)");
   line.group("Data");
-  line.path("--data", arguments.folder, "DIR", "where NAME is, if not in its usual place");
-  line.flag("--decode", arguments.decode, "decode every image once, where they are in files");
+  line.path("data", arguments.folder, "DIR", "where NAME is, if not in its usual place");
+  line.flag("decode", arguments.decode, "decode every image once, where they are in files");
   line.group("Output");
-  line.flag("--json", arguments.json, "print one JSON object");
-  line.flag("--quiet", arguments.quiet, "print only what is not good, and no progress");
+  line.flag("json", arguments.json, "print one JSON object");
+  line.flag("quiet", arguments.quiet, "print only what is not good, and no progress");
   if (!line.parse(words)) return;
   if (arguments.name.empty() && !arguments.folder.empty()) {
     throw InvalidArgument(fmt::format(

@@ -10,6 +10,7 @@
 #include "cli/external_command.hpp"
 #include "cli/machine.hpp"
 #include "data/sets/catalogue.hpp"
+#include "rcap/core/make_pruner.hpp"
 
 namespace rcap::cli {
 namespace {
@@ -50,6 +51,19 @@ nlohmann::ordered_json to_json(const DataSet& data) {
   return json;
 }
 
+nlohmann::ordered_json to_json(const MethodInfo& method) {
+  constexpr const char* FirstPasses[] = {"none", "forward", "training"};
+  constexpr const char* ScoreKinds[] = {"none", "margins", "divergences", "recalls"};
+  return {{"name", method.name},
+          {"summary", method.summary},
+          {"learns", method.learns},
+          {"static", method.is_static},
+          {"keeps_all", method.keeps_all},
+          {"meets_rate", method.meets_rate},
+          {"needs_scores", ScoreKinds[static_cast<int>(method.needs_scores)]},
+          {"first_pass", FirstPasses[static_cast<int>(method.first_pass)]}};
+}
+
 void print_json() {
   nlohmann::ordered_json json;
   json["version"] = rcap_version();
@@ -66,6 +80,8 @@ void print_json() {
   json["memory_available_bytes"] = memory.available_bytes;
   const auto train = find_external_command(TrainCommand);
   json["train_program"] = train ? nlohmann::ordered_json(train->string()) : nullptr;
+  json["methods"] = nlohmann::ordered_json::array();
+  for (const MethodInfo& method : methods()) json["methods"].push_back(to_json(method));
   json["datasets"] = nlohmann::ordered_json::array();
   for (const DataSet& data : look_for_data_sets()) json["datasets"].push_back(to_json(data));
   fmt::print("{}\n", json.dump());
@@ -110,10 +126,12 @@ void print_text() {
 
 void run_doctor(std::span<const std::string> words) {
   bool json = false;
-  CommandLine line("doctor", "Prints what rcap finds here: versions, processor, memory, data sets.",
-                   "Example: rcap doctor --json");
+  CommandLine line(
+      "doctor",
+      "Prints what rcap finds here: versions, processor, memory, data sets; as JSON methods too.",
+      "Example: rcap doctor --json");
   line.group("Output");
-  line.flag("--json", json, "print one JSON object");
+  line.flag("json", json, "print one JSON object");
   if (!line.parse(words)) return;
   if (json) {
     print_json();

@@ -62,12 +62,12 @@ void run_loss_vs_gradient(std::span<const std::string> words) {
   bool json = false;
   CommandLine line(fmt::format("figure {}", LossVsGradient), LossVsGradientSummary,
                    LossVsGradientFooter);
-  line.path("--out", folder, "DIR", "where the two files go; required");
-  line.number("--epochs", options.epochs, "E", "how long the network trains");
-  line.number("--seed", options.seed, "S", "of the points, the network and the ten examples");
-  line.flag("--json", json, "print the correlations as one JSON object");
+  line.path("out", folder, "DIR", "where the two files go; required");
+  line.count("epochs", options.epochs, "E", "how long the network trains");
+  line.count("seed", options.seed, "S", "of the points, the network and the ten examples");
+  line.flag("json", json, "print the correlations as one JSON object");
   if (!line.parse(words)) return;
-  line.require("--out", folder);
+  line.require("out", folder);
   if (options.epochs < 1 || options.epochs > MostEpochs) {
     throw InvalidArgument(
         fmt::format("--epochs is {}; it lies in 1 .. {}", options.epochs, MostEpochs));

@@ -56,7 +56,7 @@ std::string_view name_of(TensorType type) {
 void list_models(std::span<const std::string> words) {
   bool json = false;
   CommandLine line("model list", ListSummary, "Weights for them: docs/models.md");
-  line.flag("--json", json, "print one JSON object");
+  line.flag("json", json, "print one JSON object");
   if (!line.parse(words)) return;
   if (json) {
     nlohmann::ordered_json object;
@@ -75,10 +75,10 @@ void inspect_file(std::span<const std::string> words) {
   bool json = false;
   CommandLine line("model inspect", InspectSummary,
                    "Example: rcap model inspect --weights resnet50.pth");
-  line.path("--weights", path, "FILE", "safetensors or .pth");
-  line.flag("--json", json, "print one JSON object");
+  line.path("weights", path, "FILE", "safetensors or .pth");
+  line.flag("json", json, "print one JSON object");
   if (!line.parse(words)) return;
-  line.require("--weights", path);
+  line.require("weights", path);
   const WeightFile file(path);
   std::int64_t elements = 0;
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
@@ -97,30 +97,21 @@ void run_forward(std::span<const std::string> words) {
   ForwardOptions options;
   options.threads = available_threads();
   CommandLine line("model forward", ForwardSummary, ForwardFooter);
-  line.text("--model", options.model, "NAME", "a network, see rcap model list");
-  line.path("--weights", options.weights, "FILE", "safetensors or .pth [random ones]");
-  line.path("--input", options.input, "FILE", "safetensors with x (and y); required");
-  line.path("--output", options.output, "FILE", "safetensors to be written; required");
-  line.flag("--train", options.train, "a pass of training too, with gradients");
-  line.number("--classes", options.class_count, "C", "classes [as the weights have, else 1000]");
-  line.choice("--features", options.dino.features,
-              {{"cls-reg-patch", DinoFeatures::ClsRegPatch},
-               {"cls2-avg", DinoFeatures::Cls2Avg},
-               {"cls3", DinoFeatures::Cls3}},
-              "dinov2-mlp: what the head sees");
-  line.choice("--head-activation", options.dino.activation,
-              {{"relu", HeadActivation::Relu},
-               {"gelu", HeadActivation::Gelu},
-               {"none", HeadActivation::None}},
-              "dinov2-mlp: between the layers of the head");
-  line.number("--seed", options.seed, "S", "of random weights");
+  line.text("model", options.model, "NAME", "a network, see rcap model list");
+  line.path("weights", options.weights, "FILE", "safetensors or .pth [random ones]");
+  line.path("input", options.input, "FILE", "safetensors with x (and y); required");
+  line.path("output", options.output, "FILE", "safetensors to be written; required");
+  line.flag("train", options.train, "a pass of training too, with gradients");
+  line.count("classes", options.class_count, "C", "classes [as the weights have, else 1000]");
+  list_options(line, options.dino);
+  line.count("seed", options.seed, "S", "of random weights");
   line.threads(options.threads, "threads; sums round differently with another number");
   if (!line.parse(words)) return;
   if (options.model.empty()) {
     throw InvalidArgument("--model is missing; see rcap model list");
   }
-  line.require("--input", options.input);
-  line.require("--output", options.output);
+  line.require("input", options.input);
+  line.require("output", options.output);
   if (options.class_count && *options.class_count < 1) {
     throw InvalidArgument(
         fmt::format("--classes is {}; it must be at least 1", *options.class_count));

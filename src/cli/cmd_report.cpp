@@ -63,9 +63,9 @@ Examples: beside the runs, and elsewhere
   rcap report study-out
   rcap report study-out --html ~/report.html)");
   line.group("Output");
-  line.path("--html", arguments.html, "FILE", "the report, if not DIR/report.html");
-  line.flag("--json", arguments.json, "print one JSON object");
-  line.flag("--quiet", arguments.quiet, "print nothing");
+  line.path("html", arguments.html, "FILE", "the report, if not DIR/report.html");
+  line.flag("json", arguments.json, "print one JSON object");
+  line.flag("quiet", arguments.quiet, "print nothing");
   if (!line.parse(words)) return;
   if (arguments.folder.empty()) {
     throw InvalidArgument("report: DIR is missing; give the --out of rcap study: rcap report DIR");

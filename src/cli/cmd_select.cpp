@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/staged_file.hpp"
@@ -56,56 +58,47 @@ struct SelectArguments {
   std::optional<ClassId> class_count;
   std::optional<std::int64_t> epoch;
   OutputOrder order = OutputOrder::Training;
-  MethodArguments methods;
-  std::optional<std::int64_t> infobatch_epochs;
-  PrunerOptions pruner;  ///< what `methods` comes to
+  PrunerOptions pruner;
   bool quiet = false;
   bool json = false;
 };
 
 void add_data_options(CommandLine& line, SelectArguments& arguments) {
   line.group("Data (.npy, one dimension)");
-  line.path("--labels", arguments.labels, "FILE", "class of every sample, integers; required");
-  line.number("--classes", arguments.class_count, "C", "number of classes, else largest label + 1");
-  line.path("--losses", arguments.losses, "FILE",
+  line.path("labels", arguments.labels, "FILE", "class of every sample, integers; required");
+  line.count("classes", arguments.class_count, "C", "number of classes, else largest label + 1");
+  line.path("losses", arguments.losses, "FILE",
             "losses: first call, of all samples; then of the epoch just trained");
-  line.path("--ids", arguments.ids, "FILE",
+  line.path("ids", arguments.ids, "FILE",
             "whose losses they are; without it losses has one per sample of the data");
-  line.path("--scores", arguments.scores, "FILE", "a score per sample, for ccs and tdds");
-  line.path("--recalls", arguments.recalls, "FILE", "a recall per class, for metriq");
+  line.path("scores", arguments.scores, "FILE", "a score per sample, for ccs and tdds");
+  line.path("recalls", arguments.recalls, "FILE", "a recall per class, for metriq");
 }
 
 void add_run_options(CommandLine& line, SelectArguments& arguments) {
-  CommonOptions& common = arguments.methods.pruner.common;
   line.group("Run");
-  line.text("--method", arguments.method, "NAME",
-            fmt::format("{}", fmt::join(method_names(), " ")));
-  add_pruning_rate(line, arguments.methods);
-  line.number("--epoch", arguments.epoch, "T", "epoch to select, else the one after the state's");
-  line.number("--seed", common.seed, "S", "of all random numbers");
-  line.path("--state", arguments.state, "FILE",
+  line.text(
+      "method", arguments.method, "NAME",
+      fmt::format("{}", fmt::join(methods() | std::views::transform(&MethodInfo::name), " ")));
+  line.count("epoch", arguments.epoch, "T", "epoch to select, else the one after the state's");
+  line.path("state", arguments.state, "FILE",
             "what the pruner remembers; made if it is not there, then updated");
-  line.threads(common.threads);
+  OptionFields common;
+  common.group("Run");
+  list_options(common, arguments.pruner.common);
+  line.collect(common);
   line.config();
 }
 
 void add_output_options(CommandLine& line, SelectArguments& arguments) {
   line.group("Output");
-  line.path("--out", arguments.out, "FILE", "ids of the selected samples, int64 (.npy); required");
-  line.path("--weights", arguments.weights, "FILE",
+  line.path("out", arguments.out, "FILE", "ids of the selected samples, int64 (.npy); required");
+  line.path("weights", arguments.weights, "FILE",
             "factor of each selected sample's loss, float32 (.npy)");
-  line.choice("--order", arguments.order,
-              {{"training", OutputOrder::Training}, {"ascending", OutputOrder::Ascending}},
+  line.choice("order", arguments.order, {"training", "ascending"},
               "order of the ids: shuffled for training, or sorted");
-  line.flag("--json", arguments.json, "print the result as one JSON object");
-  line.flag("--quiet", arguments.quiet, "print no summary");
-}
-
-void add_infobatch_options(CommandLine& line, SelectArguments& arguments) {
-  line.group("Method infobatch");
-  line.number("--epochs", arguments.infobatch_epochs, "E", "epochs of the whole run; required");
-  line.number("--batch-size", arguments.methods.pruner.infobatch.batch_size, "B",
-              "of the run: makes it meet --pruning-rate over the whole run");
+  line.flag("json", arguments.json, "print the result as one JSON object");
+  line.flag("quiet", arguments.quiet, "print no summary");
 }
 
 bool same_file(const fs::path& a, const fs::path& b) {
@@ -138,29 +131,37 @@ void check_paths_differ(const SelectArguments& arguments) {
   }
 }
 
-/// The method exists and has what it cannot do without.
-void check_method(const SelectArguments& arguments) {
+/// Takes over the options that were given and checks that the method has what it needs.
+void set_method_options(SelectArguments& arguments, std::span<const GivenOption> given) {
   const MethodInfo& method = require_method(arguments.method);
-  const auto ask_for = [&](std::string_view option, std::string_view meaning) {
+  OptionFields fields;
+  list_options(fields, method, arguments.pruner);
+  set_options(fields, method, given, Reader::CommandLine);
+  const auto ask_for = [&](const std::string& option, std::string_view meaning) {
     throw InvalidArgument(
         fmt::format("{} is missing: {} needs {}", option, arguments.method, meaning));
   };
-  if (method.needs_scores && arguments.scores.empty()) {
-    ask_for("--scores FILE", "a score of every sample from a full training run");
+  for (const Option& option : fields.all()) {
+    if (!option.is_required() || std::ranges::count(given, option.name(), &GivenOption::name)) {
+      continue;
+    }
+    ask_for(fmt::format("{} {}", spell(option.name(), Reader::CommandLine), option.value_name()),
+            option.meaning());
   }
-  if (method.needs_recalls && arguments.recalls.empty()) {
+  check(fields, Reader::CommandLine);
+  const bool by_class = method.needs_scores == Scores::Recalls;
+  if (by_class && arguments.recalls.empty()) {
     ask_for("--recalls FILE", "the recall of every class on held-out data");
   }
-  if (arguments.method == "infobatch" && !arguments.infobatch_epochs) {
-    ask_for("--epochs E", "the number of epochs of the whole run");
+  if (!by_class && method.needs_scores != Scores::None && arguments.scores.empty()) {
+    ask_for("--scores FILE", "a score of every sample from a full training run");
   }
 }
 
 /// Everything that can be told before an array is read.
 void check_arguments(const CommandLine& line, const SelectArguments& arguments) {
-  line.require("--labels", arguments.labels);
-  line.require("--out", arguments.out);
-  check_method(arguments);
+  line.require("labels", arguments.labels);
+  line.require("out", arguments.out);
   if (!arguments.ids.empty() && arguments.losses.empty()) {
     throw InvalidArgument(fmt::format("--ids {} without --losses; ids tell whose losses are given",
                                       arguments.ids.string()));
@@ -172,16 +173,14 @@ void check_arguments(const CommandLine& line, const SelectArguments& arguments) 
 }
 
 bool parse_arguments(std::span<const std::string> words, SelectArguments& arguments) {
-  arguments.methods.pruner.common.threads = available_threads();
+  arguments.pruner.common.threads = available_threads();
   CommandLine line("select", SelectSummary, SelectFooter);
   add_data_options(line, arguments);
   add_run_options(line, arguments);
   add_output_options(line, arguments);
-  add_method_options(line, arguments.methods);
-  add_infobatch_options(line, arguments);
+  collect_method_options(line);
   if (!line.parse(words)) return false;
-  arguments.pruner = resolve(arguments.methods);
-  if (arguments.infobatch_epochs) arguments.pruner.infobatch.epochs = *arguments.infobatch_epochs;
+  set_method_options(arguments, line.given());
   check_arguments(line, arguments);
   return true;
 }
@@ -335,14 +334,6 @@ struct SelectResult {
   bool state_changed;
 };
 
-std::vector<std::int64_t> count_classes(const ClassIndex& classes, std::span<const SampleId> ids) {
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(classes.class_count()));
-  classes.visit([&](auto labels) {
-    for (const SampleId id : ids) ++counts[labels[static_cast<std::size_t>(id)]];
-  });
-  return counts;
-}
-
 SelectResult advance(Pruner& pruner, const SelectArguments& arguments) {
   if (!arguments.state.empty() && fs::exists(arguments.state)) pruner.load(arguments.state);
   const std::int64_t last_epoch = pruner.epoch();
@@ -352,7 +343,7 @@ SelectResult advance(Pruner& pruner, const SelectArguments& arguments) {
   const bool goes_on = epoch > last_epoch;
   const std::int64_t unobserved_count = goes_on && last_epoch >= 0 ? pruner.pending_count() : 0;
   const Selection& selection = pruner.select(epoch);
-  return {selection, count_classes(pruner.classes(), selection.ids), unobserved_count, goes_on};
+  return {selection, pruner.classes().count_by_class(selection.ids), unobserved_count, goes_on};
 }
 
 /// Writes everything under temporary names first, so that a full disk changes nothing.

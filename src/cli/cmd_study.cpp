@@ -16,7 +16,6 @@
 #include "cli/run_main.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/study_reporter.hpp"
-#include "cli/train_arguments.hpp"
 #include "rcap/core/error.hpp"
 #include "study/figures.hpp"
 #include "study/overview.hpp"
@@ -70,79 +69,35 @@ bool parse(std::span<const std::string> words, StudyArguments& arguments) {
   }
   CommandLine line("study", StudySummary, StudyFooter);
   line.group("Study");
-  line.path("--out", arguments.out, "DIR", "where runs, tables, figures and report go; required");
-  line.path("--data-root", arguments.data_root, "DIR",
+  line.path("out", arguments.out, "DIR", "where runs, tables, figures and report go; required");
+  line.path("data_root", arguments.data_root, "DIR",
             "where relative paths of a plan (data, weights, scores) begin [this folder]");
-  line.flag("--dry-run", arguments.dry_run, "list the runs and what they cost, then stop");
-  line.flag("--amend", arguments.amend,
+  line.flag("dry_run", arguments.dry_run, "list the runs and what they cost, then stop");
+  line.flag("amend", arguments.amend,
             "take over a changed plan; runs it changes are set aside and made again");
-  line.choice("--rerun", arguments.rerun,
-              {{"nothing", Rerun::Nothing},
-               {"failed", Rerun::Failed},
-               {"damaged", Rerun::Damaged},
-               {"both", Rerun::Both}},
+  line.choice("rerun", arguments.rerun, {"nothing", "failed", "damaged", "both"},
               "make failed runs again, or those whose files are damaged");
   line.group("Machine");
-  line.number("--jobs", arguments.jobs, "N", "runs side by side");
-  line.number("--threads", arguments.threads, "N",
-              "threads of all runs together, divided among them [all]");
-  line.flag("--json", arguments.json, "print the outcome as JSON");
-  line.flag("--quiet", arguments.quiet, "print no progress");
+  line.count("jobs", arguments.jobs, "N", "runs side by side", Range::between(1, 4096));
+  line.count("threads", arguments.threads, "N",
+             "threads of all runs together, divided among them [all]", Range::between(1, 4096));
+  line.flag("json", arguments.json, "print the outcome as JSON");
+  line.flag("quiet", arguments.quiet, "print no progress");
   if (!line.parse(words)) return false;
   if (arguments.plan.empty()) {
     throw InvalidArgument("study: PLAN.toml is missing: rcap study PLAN.toml --out DIR");
   }
-  line.require("--out", arguments.out);
-  if (arguments.jobs < 1 || arguments.jobs > MostThreads) {
-    throw InvalidArgument(
-        fmt::format("--jobs {} is out of range; it lies in 1 .. {}", arguments.jobs, MostThreads));
-  }
-  if (arguments.threads && (*arguments.threads < 1 || *arguments.threads > MostThreads)) {
-    throw InvalidArgument(fmt::format("--threads {} is out of range; it lies in 1 .. {}",
-                                      *arguments.threads, MostThreads));
-  }
+  line.require("out", arguments.out);
   return true;
 }
 
 /// Threads of one run. They shape its last digits, so a study keeps those it began with.
 int threads_of_a_run(const StudyArguments& arguments, const StudyFolder& folder) {
   if (!arguments.threads && fs::exists(folder.plan())) {
-    for (const PlannedRun& run : read_plan(folder.plan()).runs) {
-      const auto threads = std::ranges::find(run.options, "threads", &NamedOption::first);
-      if (threads != run.options.end()) return parse_number<int>("threads", threads->second);
-    }
+    const StudyPlan begun = read_plan(folder.plan());
+    if (!begun.runs.empty()) return begun.runs.front().options.threads;
   }
   return std::max(1, arguments.threads.value_or(available_threads()) / arguments.jobs);
-}
-
-/// Paths in a plan are those of its reader, not of the study's folder, where runs are started.
-std::string as_word(const NamedOption& option, const fs::path& data_root) {
-  const auto& [name, value] = option;
-  const bool is_path = name == "data" || name == "weights" || name == "scores";
-  return fmt::format("--{}={}", name,
-                     is_path ? fs::absolute(data_root / value).lexically_normal().string() : value);
-}
-
-/// All options of a run, from those a plan gives: what `rcap train` would make of them.
-std::vector<NamedOption> resolve_run(std::span<const NamedOption> given, int threads,
-                                     const fs::path& data_root) {
-  std::vector<std::string> words;
-  for (const NamedOption& option : given) words.push_back(as_word(option, data_root));
-  TrainArguments arguments;
-  arguments.threads = threads;
-  CommandLine line("train", "", "");
-  add_options(line, arguments);
-  (void)line.parse(words);
-  const TrainOptions options = resolve(arguments);
-  check_options(options);
-  std::vector<NamedOption> all = list_options(options);
-  // These do not shape a result and are not listed, but a plan may set them.
-  for (const NamedOption& option : given) {
-    if (option.first == "checkpoint-seconds" || option.first == "data-workers") {
-      all.push_back(option);
-    }
-  }
-  return all;
 }
 
 fs::path find_train_program() {
@@ -227,9 +182,8 @@ void run_study_command(std::span<const std::string> words) {
   if (!parse(words, arguments)) return;
   const StudyFolder folder(arguments.out);
   const int threads = threads_of_a_run(arguments, folder);
-  const StudyPlan plan = read_plan_file(arguments.plan, [&](std::span<const NamedOption> given) {
-    return resolve_run(given, threads, arguments.data_root);
-  });
+  const StudyPlan plan =
+      read_plan_file(arguments.plan, {.threads = threads, .data_root = arguments.data_root});
   if (arguments.dry_run) return print_dry_run(plan, folder);
   StudySettings settings;
   settings.train_program = find_train_program();

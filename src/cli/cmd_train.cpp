@@ -2,16 +2,21 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/command_line.hpp"
+#include "cli/machine.hpp"
+#include "cli/method_options.hpp"
 #include "cli/run_main.hpp"
 #include "cli/stop_signal.hpp"
-#include "cli/train_arguments.hpp"
 #include "cli/train_reporter.hpp"
+#include "io/toml_options.hpp"
+#include "train/options.hpp"
+#include "train/presets.hpp"
+#include "train/run_folder.hpp"
 
 namespace rcap::cli {
 namespace {
@@ -31,26 +36,49 @@ The same on everything, to compare:
 After a stop, exactly where it was:
   rcap train --out runs/full --resume)";
 
-/// --resume takes all that is not given from the run's own options.
-std::vector<std::string> with_stored_options(std::span<const std::string> words,
-                                             const TrainArguments& first) {
-  std::vector<std::string> all(words.begin(), words.end());
-  const fs::path stored = first.out / "options.toml";
-  const bool has_config = std::ranges::any_of(
-      words, [](const std::string& word) { return word.starts_with("--config"); });
-  if (first.resume && !has_config && fs::exists(stored)) {
-    all.insert(all.end(), {"--config", stored.string()});
-  }
-  return all;
+struct TrainArguments {
+  fs::path out;
+  bool resume = false, dry_run = false, quiet = false, json = false;
+  std::vector<GivenOption> given;  ///< options of the run
+  bool has_config = false;
+};
+
+bool parse(std::span<const std::string> words, TrainArguments& arguments) {
+  CommandLine line("train", TrainSummary, TrainFooter);
+  std::string preset(presets().front().name);
+  TrainOptions defaults = make_options({}, Reader::CommandLine);
+  defaults.threads = available_threads();
+  OptionFields fields;
+  fields.group("What");
+  list_preset(fields, preset);
+  list_run_options(fields, defaults);
+  line.collect(fields);
+  line.group("Run");
+  line.path("out", arguments.out, "DIR", "where results go; required");
+  line.flag("resume", arguments.resume, "go on with the run in --out");
+  line.flag("dry_run", arguments.dry_run, "print all options as they would be used, then stop");
+  line.config();
+  line.flag("json", arguments.json, "print the summary as JSON");
+  line.flag("quiet", arguments.quiet, "print no progress");
+  collect_method_options(line);
+  if (!line.parse(words)) return false;
+  if (!arguments.dry_run) line.require("out", arguments.out);
+  arguments.given.assign(line.given().begin(), line.given().end());
+  arguments.has_config = line.has_config();
+  return true;
 }
 
-std::optional<TrainArguments> parse(std::span<const std::string> words) {
-  TrainArguments arguments;
-  CommandLine line("train", TrainSummary, TrainFooter);
-  add_options(line, arguments);
-  if (!line.parse(words)) return std::nullopt;
-  if (!arguments.dry_run) line.require("--out", arguments.out);
-  return arguments;
+/// --resume takes all that is not given from the run's own options.
+TrainOptions options_of(const TrainArguments& arguments) {
+  const fs::path stored = arguments.out / run_files::Options;
+  if (arguments.resume && !arguments.has_config && fs::exists(stored)) {
+    return make_options_to_go_on(read_toml_options(stored), arguments.given, Reader::CommandLine);
+  }
+  std::vector<GivenOption> given = arguments.given;
+  if (std::ranges::find(given, "threads", &GivenOption::name) == given.end()) {
+    given.push_back({"threads", fmt::format("{}", available_threads())});
+  }
+  return make_options(given, Reader::CommandLine);
 }
 
 [[noreturn]] void throw_stopped(const fs::path& out) {
@@ -64,38 +92,33 @@ void make_scores(const TrainArguments& arguments, const TrainOptions& options,
   reporter.finish();
   if (!done) throw_stopped(arguments.out);
   if (!arguments.quiet) {
-    fmt::print("scores of {} in {}\n", arguments.make_scores,
-               (arguments.out / "scores.safetensors").string());
+    fmt::print("scores of {} in {}\n", fmt::join(options.make_scores, ","),
+               (arguments.out / run_files::Scores).string());
   }
 }
 
 }  // namespace
 
 void run_train(std::span<const std::string> words) {
-  auto arguments = parse(words);
-  if (!arguments) return;
-  if (arguments->resume) arguments = parse(with_stored_options(words, *arguments));
-  const TrainOptions options = resolve(*arguments);
-  check_options(options);
-  if (arguments->dry_run) {
-    for (const auto& [name, value] : list_options(options)) fmt::print("{} = {}\n", name, value);
-    return;
-  }
-  if (lacks_weights(*arguments) && !arguments->quiet) {
+  TrainArguments arguments;
+  if (!parse(words, arguments)) return;
+  const TrainOptions options = options_of(arguments);
+  if (arguments.dry_run) return fmt::print("{}", to_toml(options));
+  if (lacks_weights(arguments.given) && !arguments.quiet) {
     fmt::print(stderr,
                "note: the paper's experiment starts from official weights; without --weights this "
                "one starts from random ones\n");
   }
-  TrainReporter reporter(arguments->quiet);
+  TrainReporter reporter(arguments.quiet);
   watch_for_stop();
-  if (!options.make_scores.empty()) return make_scores(*arguments, options, reporter);
-  const auto summary = train(options, {arguments->out, arguments->resume}, reporter);
+  if (!options.make_scores.empty()) return make_scores(arguments, options, reporter);
+  const auto summary = train(options, {arguments.out, arguments.resume}, reporter);
   reporter.finish();
-  if (!summary) throw_stopped(arguments->out);
-  if (arguments->json) {
+  if (!summary) throw_stopped(arguments.out);
+  if (arguments.json) {
     fmt::print("{}", to_text(*summary));
   } else {
-    print_summary(*summary, arguments->out);
+    print_summary(*summary, arguments.out);
   }
 }
 

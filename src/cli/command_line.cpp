@@ -1,7 +1,6 @@
 #include "cli/command_line.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdio>
 #include <utility>
 
@@ -9,11 +8,13 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include "base/nearest_name.hpp"
+#include "io/toml_options.hpp"
+
 namespace rcap::cli {
 namespace {
 
 constexpr std::size_t HelpColumn = 34;
-constexpr std::string_view ConfigExtrasPrefix = "INI was not able to parse ";
 
 /// Help that leaves descriptions and footers as they are written.
 class HelpFormatter final : public CLI::Formatter {
@@ -48,49 +49,78 @@ CommandLine::CommandLine(std::string command, const std::string& summary, const 
   app_->set_help_flag("-h,--help", "this text")->group("");
   // Left-over words are refused by `parse`, which names the nearest option.
   app_->allow_extras();
-  app_->allow_config_extras(CLI::config_extras_mode::error);
+  group("Options");
 }
 
 CommandLine::~CommandLine() = default;
 
-void CommandLine::add(const std::string& name, const std::string& value_name,
-                      const std::string& meaning, const std::string& default_text,
-                      std::function<void(const std::string&)> take) {
-  app_->add_option_function<std::string>(name, std::move(take), meaning)
-      ->type_name(value_name)
-      ->default_str(default_text)
-      ->group(group_);
+void CommandLine::flag(std::string_view name, bool& value, std::string meaning) {
+  on_off(name, value, std::move(meaning));
+  wordless_.push_back(name);
 }
 
-void CommandLine::path(const std::string& name, std::filesystem::path& value,
-                       const std::string& value_name, const std::string& meaning) {
-  add(name, value_name, meaning, value.string(), [&value, name](const std::string& word) {
-    if (word.empty()) throw InvalidArgument(fmt::format("{} \"\": an empty file name", name));
-    value = word;
-  });
-}
+void CommandLine::collect(const Option& option) { collect(option, option.group(), option.word()); }
 
-void CommandLine::flag(const std::string& name, bool& value, const std::string& meaning) {
-  app_->add_flag(name, value, meaning)->group(group_);
+void CommandLine::collect(const Option& option, const std::string& heading,
+                          const std::string& default_word) {
+  if (std::ranges::find(collected_, option.name(), &Collected::name) != collected_.end()) return;
+  collected_.push_back({all().size(), std::string(option.name()), option.value_name(),
+                        std::string(option.meaning()), heading, default_word,
+                        option.kind() == Option::Kind::Flag});
 }
 
 void CommandLine::threads(int& value, const std::string& meaning) {
-  add("--threads", "N", meaning, std::to_string(value), [&value](const std::string& word) {
-    value = parse_number<int>("--threads", word);
-    if (value < 1 || value > MostThreads) {
-      throw InvalidArgument(
-          fmt::format("--threads {} is out of range; it lies in 1 .. {}", value, MostThreads));
-    }
-  });
+  count("threads", value, "N", meaning, Range::between(1, 4096));
 }
 
 void CommandLine::config() {
-  app_->set_config("--config", "", "a TOML file of options: pruning-rate = 0.9")
-      ->type_name("FILE")
-      ->group(group_);
+  path("config", config_, "FILE", "a TOML file of options: pruning-rate = 0.9");
+}
+
+void CommandLine::add_to_app(const Option& option) {
+  const std::string name = spell(option.name(), Reader::CommandLine);
+  const std::string meaning(option.meaning());
+  if (std::ranges::find(wordless_, option.name()) != wordless_.end()) {
+    app_->add_flag_callback(
+            name, [option] { option.set("on"); }, meaning)
+        ->group(option.group());
+    return;
+  }
+  app_->add_option_function<std::string>(
+          name, [option](const std::string& word) { option.set(word, Reader::CommandLine); },
+          meaning)
+      ->type_name(option.value_name())
+      ->default_str(option.word())
+      ->group(option.group());
+}
+
+void CommandLine::add_to_app(const Collected& option) {
+  const std::string name = spell(option.name, Reader::CommandLine);
+  const auto keep = [this, plain_name = option.name](const std::string& word) {
+    given_.push_back({plain_name, word});
+  };
+  if (option.is_flag) {
+    // Alone it is on; CLI11 would take a default for what is meant.
+    const std::string meaning = fmt::format("{} [{}]", option.meaning, option.default_word);
+    app_->add_option_function<std::string>(
+            name, [keep](const std::string& word) { keep(word.empty() ? "on" : word); }, meaning)
+        ->type_name(option.value_name)
+        ->group(option.heading)
+        ->expected(0, 1);
+    return;
+  }
+  app_->add_option_function<std::string>(name, keep, option.meaning)
+      ->type_name(option.value_name)
+      ->default_str(option.default_word)
+      ->group(option.heading);
 }
 
 bool CommandLine::parse(std::span<const std::string> words) {
+  auto next = collected_.begin();
+  for (std::size_t place = 0; place <= all().size(); ++place) {
+    for (; next != collected_.end() && next->place == place; ++next) add_to_app(*next);
+    if (place < all().size()) add_to_app(all()[place]);
+  }
   const auto is_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
   if (std::any_of(words.begin(), words.end(), is_help)) {
     print_help();
@@ -99,6 +129,8 @@ bool CommandLine::parse(std::span<const std::string> words) {
   parse_words(words);
   const std::vector<std::string> unknown = app_->remaining();
   if (!unknown.empty()) refuse_unknown(command_, unknown.front());
+  if (has_config()) read_config();
+  check(*this, Reader::CommandLine);
   return true;
 }
 
@@ -113,50 +145,53 @@ void CommandLine::print_help() const {
 void CommandLine::parse_words(std::span<const std::string> words) {
   try {
     app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
-  } catch (const CLI::ConfigError& error) {
-    const std::string what = error.what();
-    if (!what.starts_with(ConfigExtrasPrefix)) throw InvalidArgument("--config: " + what);
-    refuse_unknown("--config", "--" + what.substr(ConfigExtrasPrefix.size()));
-  } catch (const CLI::FileError&) {
-    throw InvalidArgument(fmt::format("--config {}: there is no such file",
-                                      app_->get_config_ptr()->as<std::string>()));
   } catch (const CLI::ArgumentMismatch& error) {
-    throw InvalidArgument(fmt::format("{}; see rcap {} --help", describe(error), command_));
+    throw InvalidArgument(describe(error) + see_help());
   } catch (const CLI::ParseError& error) {
-    throw InvalidArgument(fmt::format("{}; see rcap {} --help", error.what(), command_));
+    throw InvalidArgument(error.what() + see_help());
   }
 }
+
+void CommandLine::read_config() {
+  if (!std::filesystem::exists(config_)) {
+    throw InvalidArgument(fmt::format("--config {}: there is no such file", config_.string()));
+  }
+  for (const GivenOption& option : read_toml_options(config_)) {
+    if (is_given(option.name)) continue;
+    if (const Option* own = find(option.name)) {
+      own->set(option.word, Reader::File);
+    } else if (std::ranges::find(collected_, option.name, &Collected::name) != collected_.end()) {
+      given_.push_back(option);
+    } else {
+      refuse_unknown("--config", spell(option.name, Reader::CommandLine));
+    }
+  }
+}
+
+bool CommandLine::is_given(const std::string& name) const {
+  const CLI::Option* option = app_->get_option_no_throw(spell(name, Reader::CommandLine));
+  return option != nullptr && option->count() > 0;
+}
+
+std::string CommandLine::see_help() const { return fmt::format("; see rcap {} --help", command_); }
 
 void CommandLine::refuse_unknown(const std::string& where, const std::string& word) const {
   if (!word.starts_with('-')) {
-    throw InvalidArgument(
-        fmt::format("{}: \"{}\" was not expected; see rcap {} --help", where, word, command_));
+    throw InvalidArgument(fmt::format("{}: \"{}\" was not expected{}", where, word, see_help()));
   }
   const std::string name = word.substr(0, word.find('='));
-  throw InvalidArgument(fmt::format("{}: there is no option {}{}; see rcap {} --help", where, name,
-                                    did_you_mean(name, option_names()), command_));
-}
-
-std::vector<std::string> CommandLine::option_names() const {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : std::as_const(*app_).get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  std::vector<std::string> known = names(Reader::CommandLine);
+  for (const Collected& option : collected_) {
+    known.push_back(spell(option.name, Reader::CommandLine));
   }
-  return names;
+  throw InvalidArgument(fmt::format("{}: there is no option {}{}{}", where, name,
+                                    did_you_mean(name, known), see_help()));
 }
 
-void CommandLine::require(const std::string& name, const std::filesystem::path& value) const {
+void CommandLine::require(std::string_view name, const std::filesystem::path& value) const {
   if (!value.empty()) return;
-  throw InvalidArgument(
-      fmt::format("{}: {} FILE is missing; see rcap {} --help", command_, name, command_));
-}
-
-std::size_t CommandLine::position_in(std::span<const std::string> names, std::string_view option,
-                                     const std::string& word) {
-  const auto found = std::find(names.begin(), names.end(), word);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  throw InvalidArgument(fmt::format("{} \"{}\" is none of {}{}", option, word,
-                                    fmt::join(names, ", "), did_you_mean(word, names)));
+  throw InvalidArgument(fmt::format("{}: {} FILE is missing{}", command_,
+                                    spell(name, Reader::CommandLine), see_help()));
 }
 
 }  // namespace rcap::cli

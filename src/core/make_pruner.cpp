@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/formatted.hpp"
+#include "base/nearest_name.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/pruners/static_pruner.hpp"
@@ -15,18 +16,29 @@ namespace {
 
 using Classes = std::shared_ptr<const ClassIndex>;
 
+/// Of a method whose options are this member of `PrunerOptions`.
+template <auto Member>
+void list(OptionFields& fields, PrunerOptions& options) {
+  list_options(fields, options.*Member);
+}
+
+template <class Kind, auto Member>
+std::unique_ptr<Pruner> make(Classes classes, const PrunerOptions& options) {
+  return std::make_unique<Kind>(std::move(classes), options.common, options.*Member);
+}
+
+template <class Kind>
+std::unique_ptr<Pruner> make(Classes classes, const PrunerOptions& options) {
+  return std::make_unique<Kind>(std::move(classes), options.common);
+}
+
 std::int64_t keep_count_of(const ClassIndex& classes, const CommonOptions& common) {
   return keep_count(classes.sample_count(), classes.class_count(), common.pruning_rate);
 }
 
-std::unique_ptr<Pruner> make_rs2(Classes classes, const PrunerOptions& options, bool replacement) {
-  return std::make_unique<Rs2Pruner>(std::move(classes), options.common,
-                                     Rs2Options{replacement, options.rs2_stratified});
-}
-
 std::unique_ptr<Pruner> make_static(std::string_view method, Classes classes,
-                                    const PrunerOptions& options, SampleSet chosen) {
-  return std::make_unique<StaticPruner>(std::string(method), std::move(classes), options.common,
+                                    const CommonOptions& common, SampleSet chosen) {
+  return std::make_unique<StaticPruner>(std::string(method), std::move(classes), common,
                                         std::move(chosen));
 }
 
@@ -42,9 +54,9 @@ std::span<const float> scores_of(std::string_view method, const ClassIndex& clas
 
 std::unique_ptr<Pruner> make_full(Classes classes, const PrunerOptions& options) {
   // Keeps all, whatever rate is set: a run on everything is what others compare with.
-  (void)keep_count_of(*classes, options.common);  // a rate out of range is still a mistake
-  PrunerOptions whole = options;
-  whole.common.pruning_rate = 0;
+  check_options(options.common);  // a rate out of range is still a mistake
+  CommonOptions whole = options.common;
+  whole.pruning_rate = 0;
   SampleSet everything = SampleSet::all(classes->sample_count());
   return make_static("full", std::move(classes), whole, std::move(everything));
 }
@@ -52,14 +64,14 @@ std::unique_ptr<Pruner> make_full(Classes classes, const PrunerOptions& options)
 std::unique_ptr<Pruner> make_random(Classes classes, const PrunerOptions& options) {
   SampleSet chosen = choose_random(classes->sample_count(), keep_count_of(*classes, options.common),
                                    options.common.seed);
-  return make_static("random", std::move(classes), options, std::move(chosen));
+  return make_static("random", std::move(classes), options.common, std::move(chosen));
 }
 
 std::unique_ptr<Pruner> make_ccs(Classes classes, const PrunerOptions& options) {
   SampleSet chosen =
       choose_ccs(scores_of("ccs", *classes, options), keep_count_of(*classes, options.common),
                  options.ccs, options.common.seed);
-  return make_static("ccs", std::move(classes), options, std::move(chosen));
+  return make_static("ccs", std::move(classes), options.common, std::move(chosen));
 }
 
 std::unique_ptr<Pruner> make_metriq(Classes classes, const PrunerOptions& options) {
@@ -72,86 +84,180 @@ std::unique_ptr<Pruner> make_metriq(Classes classes, const PrunerOptions& option
   SampleSet chosen =
       choose_metriq(*classes, options.recalls, keep_count_of(*classes, options.common),
                     options.metriq, options.common.seed);
-  return make_static("metriq", std::move(classes), options, std::move(chosen));
+  return make_static("metriq", std::move(classes), options.common, std::move(chosen));
 }
 
 std::unique_ptr<Pruner> make_tdds(Classes classes, const PrunerOptions& options) {
   SampleSet chosen =
       choose_tdds(scores_of("tdds", *classes, options), keep_count_of(*classes, options.common));
-  return make_static("tdds", std::move(classes), options, std::move(chosen));
+  return make_static("tdds", std::move(classes), options.common, std::move(chosen));
 }
 
-struct Method {
-  MethodInfo info;
-  std::unique_ptr<Pruner> (*make)(Classes, const PrunerOptions&);
-};
-
 constexpr std::array Methods{
-    Method{{"rcap", "budget over classes by their losses, softmax(loss / beta) inside a class",
-            false, false, false},
-           [](Classes c, const PrunerOptions& o) -> std::unique_ptr<Pruner> {
-             return std::make_unique<RcapPruner>(std::move(c), o.common, o.rcap);
-           }},
-    Method{{"rs2", "a random subset each epoch, through the whole data before any repeat", false,
-            false, false},
-           [](Classes c, const PrunerOptions& o) { return make_rs2(std::move(c), o, false); }},
-    Method{
-        {"rs2-replace", "a random subset each epoch, independent of the last", false, false, false},
-        [](Classes c, const PrunerOptions& o) { return make_rs2(std::move(c), o, true); }},
-    Method{{"infobatch", "leaves out part of the samples below the mean loss, scales the rest",
-            false, false, false},
-           [](Classes c, const PrunerOptions& o) -> std::unique_ptr<Pruner> {
-             return std::make_unique<InfoBatchPruner>(std::move(c), o.common, o.infobatch);
-           }},
-    Method{{"ucb", "highest running mean plus variance of the loss, chosen every 10 epochs", false,
-            false, false},
-           [](Classes c, const PrunerOptions& o) -> std::unique_ptr<Pruner> {
-             return std::make_unique<BanditPruner>(std::move(c), o.common, o.ucb);
-           }},
-    Method{{"epsilon-greedy", "highest running mean of the loss and a random part", false, false,
-            false},
-           [](Classes c, const PrunerOptions& o) -> std::unique_ptr<Pruner> {
-             return std::make_unique<BanditPruner>(std::move(c), o.common, o.epsilon_greedy);
-           }},
-    Method{
-        {"ccs", "covers the range of margins evenly after dropping the hardest", true, true, false},
-        make_ccs},
-    Method{{"metriq", "classes in proportion to their error on held-out data", true, false, true},
-           make_metriq},
-    Method{{"tdds", "the samples whose predictions vary most over training", true, true, false},
-           make_tdds},
-    Method{{"random", "one random subset for the whole run", true, false, false}, make_random},
-    Method{{"balanced", "equal counts per class, uniform inside a class", false, false, false},
-           [](Classes c, const PrunerOptions& o) -> std::unique_ptr<Pruner> {
-             return std::make_unique<BalancedPruner>(std::move(c), o.common);
-           }},
-    Method{{"full", "all samples, every epoch", true, false, false}, make_full},
+    MethodInfo{
+        .name = "rcap",
+        .python_name = "RCAP",
+        .summary = "budget over classes by their losses, softmax(loss / beta) inside a class",
+        .learns = true,
+        .first_pass = FirstPass::Forward,
+        .list_options = list<&PrunerOptions::rcap>,
+        .make = make<RcapPruner, &PrunerOptions::rcap>,
+    },
+    MethodInfo{
+        .name = "rs2",
+        .python_name = "RS2",
+        .summary = "a random subset each epoch, through the whole data before any repeat",
+        .make = make<Rs2Pruner, &PrunerOptions::rs2>,
+    },
+    MethodInfo{
+        .name = "rs2-replace",
+        .python_name = "RS2Replace",
+        .summary = "a random subset each epoch, independent of the last",
+        .list_options = list<&PrunerOptions::rs2_replace>,
+        .make = make<Rs2Pruner, &PrunerOptions::rs2_replace>,
+    },
+    MethodInfo{
+        .name = "infobatch",
+        .python_name = "InfoBatch",
+        .summary = "leaves out part of the samples below the mean loss, scales the rest",
+        .learns = true,
+        .meets_rate = false,
+        .list_options = list<&PrunerOptions::infobatch>,
+        .make = make<InfoBatchPruner, &PrunerOptions::infobatch>,
+    },
+    MethodInfo{
+        .name = "ucb",
+        .python_name = "UCB",
+        .summary = "highest running mean plus variance of the loss, chosen every 10 epochs",
+        .learns = true,
+        .first_pass = FirstPass::Training,
+        .list_options = list<&PrunerOptions::ucb>,
+        .make = make<BanditPruner, &PrunerOptions::ucb>,
+    },
+    MethodInfo{
+        .name = "epsilon-greedy",
+        .python_name = "EpsilonGreedy",
+        .summary = "highest running mean of the loss and a random part",
+        .learns = true,
+        .first_pass = FirstPass::Training,
+        .list_options = list<&PrunerOptions::epsilon_greedy>,
+        .make = make<BanditPruner, &PrunerOptions::epsilon_greedy>,
+    },
+    MethodInfo{
+        .name = "ccs",
+        .python_name = "CCS",
+        .summary = "covers the range of margins evenly after dropping the hardest",
+        .is_static = true,
+        .needs_scores = Scores::Margins,
+        .list_options = list<&PrunerOptions::ccs>,
+        .make = make_ccs,
+    },
+    MethodInfo{
+        .name = "metriq",
+        .python_name = "MetriQ",
+        .summary = "classes in proportion to their error on held-out data",
+        .is_static = true,
+        .needs_scores = Scores::Recalls,
+        .list_options = list<&PrunerOptions::metriq>,
+        .make = make_metriq,
+    },
+    MethodInfo{
+        .name = "tdds",
+        .python_name = "TDDS",
+        .summary = "the samples whose predictions vary most over training",
+        .is_static = true,
+        .needs_scores = Scores::Divergences,
+        .make = make_tdds,
+    },
+    MethodInfo{
+        .name = "random",
+        .python_name = "Random",
+        .summary = "one random subset for the whole run",
+        .is_static = true,
+        .make = make_random,
+    },
+    MethodInfo{
+        .name = "balanced",
+        .python_name = "Balanced",
+        .summary = "equal counts per class, uniform inside a class",
+        .make = make<BalancedPruner>,
+    },
+    MethodInfo{
+        .name = "full",
+        .python_name = "Full",
+        .summary = "all samples, every epoch",
+        .is_static = true,
+        .keeps_all = true,
+        .make = make_full,
+    },
 };
 
-constexpr auto MethodInfos = [] {
-  std::array<MethodInfo, Methods.size()> infos;
-  std::ranges::transform(Methods, infos.begin(), &Method::info);
-  return infos;
-}();
+/// "ucb and epsilon-greedy have it"; empty where no method has that option.
+std::string owners_of(std::string_view option) {
+  std::vector<std::string_view> owners;
+  for (const MethodInfo& method : Methods) {
+    PrunerOptions options;
+    OptionFields fields;
+    method.list_options(fields, options);
+    if (fields.find(option) != nullptr) owners.push_back(method.name);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    const bool is_last = i + 1 == owners.size();
+    text += formatted("{}{}", i == 0 ? "" : is_last ? " and " : ", ", owners[i]);
+  }
+  return text.empty() ? text : text + (owners.size() == 1 ? " has it" : " have it");
+}
+
+[[noreturn]] void refuse_option(std::string_view name, const OptionFields& fields,
+                                const MethodInfo& method, Reader reader) {
+  const std::string spelled = spell(name, reader);
+  if (const std::string owners = owners_of(name); !owners.empty()) {
+    throw InvalidArgument(formatted("{} has no option {}; {}", method.name, spelled, owners));
+  }
+  throw InvalidArgument(
+      formatted("there is no option {}{}", spelled, did_you_mean(spelled, fields.names(reader))));
+}
 
 }  // namespace
 
-std::span<const MethodInfo> methods() noexcept { return MethodInfos; }
+std::span<const MethodInfo> methods() noexcept { return Methods; }
 
 const MethodInfo* find_method(std::string_view name) noexcept {
-  const auto found = std::ranges::find(MethodInfos, name, &MethodInfo::name);
-  return found == MethodInfos.end() ? nullptr : &*found;
+  const auto found = std::ranges::find(Methods, name, &MethodInfo::name);
+  return found == Methods.end() ? nullptr : &*found;
+}
+
+const MethodInfo& require_method(std::string_view name) {
+  if (const MethodInfo* method = find_method(name)) return *method;
+  std::vector<std::string> names;
+  std::string list;
+  for (const MethodInfo& method : Methods) {
+    names.emplace_back(method.name);
+    list += formatted(" {}", method.name);
+  }
+  throw InvalidArgument(formatted("there is no method \"{}\"{}; the methods are{}", name,
+                                  did_you_mean(name, names), list));
+}
+
+void list_options(OptionFields& fields, const MethodInfo& method, PrunerOptions& options) {
+  list_options(fields, options.common);
+  method.list_options(fields, options);
+}
+
+void set_options(const OptionFields& fields, const MethodInfo& method,
+                 std::span<const GivenOption> given, Reader reader) {
+  for (const GivenOption& option : given) {
+    const Option* field = fields.find(option.name);
+    if (field == nullptr) refuse_option(option.name, fields, method, reader);
+    field->set(option.word, reader);
+  }
 }
 
 std::unique_ptr<Pruner> make_pruner(std::string_view method,
                                     std::shared_ptr<const ClassIndex> classes,
                                     const PrunerOptions& options) {
-  for (const Method& known : Methods) {
-    if (known.info.name == method) return known.make(std::move(classes), options);
-  }
-  std::string names;
-  for (const Method& known : Methods) names += formatted(" {}", known.info.name);
-  throw InvalidArgument(formatted("there is no method \"{}\"; the methods are{}", method, names));
+  return require_method(method).make(std::move(classes), options);
 }
 
 }  // namespace rcap

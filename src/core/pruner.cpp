@@ -42,6 +42,16 @@ std::string describe_bad(std::span<const SampleId> ids, std::span<const Real> lo
 
 }  // namespace
 
+void list_options(OptionFields& fields, CommonOptions& options) {
+  fields.number("pruning_rate", options.pruning_rate, "R", "fraction removed, 0 <= R < 1",
+                Range::proper_part());
+  fields.count("seed", options.seed, "S", "of all random numbers");
+  fields
+      .count("threads", options.threads, "N", "threads; they change the time, never the result",
+             Range::between(1, 4096))
+      .shapes_no_result();
+}
+
 Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
                const CommonOptions& options)
     : method_(std::move(method)),
@@ -52,9 +62,7 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
       workers_(options.threads),
       selected_(classes_->sample_count()),
       pending_(SampleSet::all(classes_->sample_count())) {
-  if (options.threads < 1) {
-    throw InvalidArgument(formatted("threads is {}; it must be at least 1", options.threads));
-  }
+  check_options(options);
 }
 
 std::optional<std::int64_t> Pruner::planned_batches(std::int64_t epochs,
@@ -175,8 +183,7 @@ void Pruner::weigh(std::span<const SampleId>, std::vector<float>& weights) const
 }
 
 std::vector<std::string> Pruner::options() const {
-  std::vector<std::string> options = {formatted("pruning_rate={}", options_.pruning_rate),
-                                      formatted("seed={}", options_.seed)};
+  std::vector<std::string> options = rcap::describe_options(options_);
   std::ranges::move(describe_options(), std::back_inserter(options));
   return options;
 }

@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little,
 static_assert(std::numeric_limits<float>::is_iec559 && sizeof(float) == 4);
 
 inline constexpr std::array<char, 8> Magic = {'R', 'C', 'A', 'P', 'S', 'T', 'A', 'T'};
-inline constexpr std::uint32_t Version = 2;
+inline constexpr std::uint32_t Version = 3;
 inline constexpr std::uint64_t HeadBytes = 24;
 inline constexpr std::uint64_t ChecksumBytes = 8;
 /// Head, empty method, three numbers, no options, checksum.

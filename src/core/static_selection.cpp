@@ -17,8 +17,6 @@
 namespace rcap {
 namespace {
 
-constexpr std::int64_t MaxStrata = ClassIndex::MaxClasses - 1;
-
 RandomStream selection_stream(std::uint64_t seed) {
   return RandomStream(seed, Purpose::Selection, 0);
 }
@@ -27,13 +25,6 @@ void check_keep_count(std::string_view where, std::int64_t keep_count, std::int6
   if (keep_count < 0 || keep_count > sample_count) {
     throw InvalidArgument(formatted("{}: keep_count is {}; it must lie in 0..{}, the samples",
                                     where, keep_count, sample_count));
-  }
-}
-
-void check_cutoff(std::string_view where, double hard_cutoff) {
-  if (!(hard_cutoff >= 0.0 && hard_cutoff < 1.0)) {
-    throw InvalidArgument(
-        formatted("{}: hard_cutoff is {}; it must be >= 0 and < 1", where, hard_cutoff));
   }
 }
 
@@ -87,6 +78,18 @@ class Bins {
 
 }  // namespace
 
+void list_options(OptionFields& fields, CcsOptions& options) {
+  fields.number("hard_cutoff", options.hard_cutoff, "H",
+                "part with the lowest scores that is dropped first", Range::proper_part());
+  fields.count("strata", options.strata, "N", "bins of the score",
+               Range::between(1, ClassIndex::MaxClasses - 1));
+}
+
+void list_options(OptionFields& fields, MetriqOptions& options) {
+  fields.choice("quota", options.quota, {"density", "size"},
+                "class error times class size, or class error alone");
+}
+
 std::vector<std::int64_t> spread_over_strata(std::span<const std::int64_t> stratum_sizes,
                                              std::int64_t keep_count) {
   if (keep_count < 0) {
@@ -119,11 +122,7 @@ std::vector<std::int64_t> spread_over_strata(std::span<const std::int64_t> strat
 
 std::vector<std::int32_t> strata_of(std::span<const float> scores, const CcsOptions& options) {
   check_scores("strata_of", scores);
-  check_cutoff("strata_of", options.hard_cutoff);
-  if (options.strata < 1 || options.strata > MaxStrata) {
-    throw InvalidArgument(
-        formatted("strata_of: strata is {}; it must lie in 1..{}", options.strata, MaxStrata));
-  }
+  check_options(options);
   const auto sample_count = static_cast<std::int64_t>(scores.size());
   const SampleSet dropped = lowest_scores(scores, cut_count(sample_count, options.hard_cutoff));
 
@@ -151,7 +150,7 @@ double reduced_cutoff(std::int64_t sample_count, std::int64_t keep_count, double
         formatted("reduced_cutoff: sample_count is {}; it must be >= 1", sample_count));
   }
   check_keep_count("reduced_cutoff", keep_count, sample_count);
-  check_cutoff("reduced_cutoff", hard_cutoff);
+  check_options(CcsOptions{.hard_cutoff = hard_cutoff});
   const std::int64_t surplus = sample_count - keep_count;
   if (cut_count(sample_count, hard_cutoff) <= surplus) return hard_cutoff;
   return static_cast<double>(surplus) / static_cast<double>(sample_count);

@@ -66,8 +66,8 @@ std::vector<SampleId> proportional_part(std::span<const ClassId> labels, ClassId
                                         std::int64_t count, std::uint64_t seed) {
   if (count < class_count || std::cmp_greater(count, labels.size())) {
     throw InvalidArgument(fmt::format(
-        "--train-samples is {}; it lies between the number of classes, {}, and that of the "
-        "training samples, {}",
+        "{} training samples to keep; their number lies between that of the classes, {}, and that "
+        "of all training samples, {}",
         count, class_count, labels.size()));
   }
   const ClassIndex classes(labels, class_count);

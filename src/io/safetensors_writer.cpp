@@ -16,12 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using safetensors::DataAlignment;
-using safetensors::LargestHeader;
-using safetensors::MetadataKey;
 using safetensors::byte_count;
+using safetensors::DataAlignment;
 using safetensors::first_bad_truth_value;
 using safetensors::first_repeated;
+using safetensors::LargestHeader;
+using safetensors::MetadataKey;
 using safetensors::row_of;
 
 [[noreturn]] void refuse_argument(std::string_view what) {

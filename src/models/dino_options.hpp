@@ -1,5 +1,7 @@
 #pragma once
 
+#include "rcap/core/options.hpp"
+
 namespace rcap {
 
 /// What the head of `dinov2-mlp` sees of an image, 3 x 768 numbers.
@@ -14,7 +16,20 @@ enum class HeadActivation { Relu, Gelu, None };
 
 struct DinoOptions {
   DinoFeatures features = DinoFeatures::ClsRegPatch;
-  HeadActivation activation = HeadActivation::Relu;
+  HeadActivation head_activation = HeadActivation::Relu;
 };
+
+/// @param applies  whether the network is dinov2-mlp
+inline void list_options(OptionFields& fields, DinoOptions& options, bool applies = true) {
+  const char* const rule = "is for the network dinov2-mlp";
+  fields
+      .choice("features", options.features, {"cls-reg-patch", "cls2-avg", "cls3"},
+              "dinov2-mlp: what the head sees")
+      .applies_if(applies, rule);
+  fields
+      .choice("head_activation", options.head_activation, {"relu", "gelu", "none"},
+              "dinov2-mlp: between the layers of the head")
+      .applies_if(applies, rule);
+}
 
 }  // namespace rcap

@@ -1,9 +1,11 @@
 #include "study/cost_model.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <string>
 
-#include "study/option_list.hpp"
+#include <fmt/format.h>
+
+#include "rcap/core/make_pruner.hpp"
 
 namespace rcap {
 namespace {
@@ -12,48 +14,56 @@ namespace {
 constexpr double EpochsAround = 1;
 /// A forward pass, of the three parts of a step that cost about the same.
 constexpr double ForwardPart = 1.0 / 3;
+/// What is left to train on where recalls are measured.
+constexpr double NotHeldOut = 0.9;
 
-double number_of(const PlannedRun& run, const char* option, double otherwise) {
-  const std::string value = value_of(run.options, option);
-  return value.empty() ? otherwise : std::strtod(value.c_str(), nullptr);
+bool makes_scores_of(const TrainOptions& options, Scores kind) {
+  return std::ranges::any_of(options.make_scores, [kind](const std::string& method) {
+    return require_method(method).needs_scores == kind;
+  });
 }
 
-double scoring_epochs(const PlannedRun& run, double epochs) {
-  const std::string methods = "," + value_of(run.options, "make-scores") + ",";
+double scoring_epochs(const TrainOptions& options) {
+  const auto epochs = static_cast<double>(options.epochs);
   double sum = 0;
-  if (methods.find(",ccs,") != std::string::npos) {
+  if (makes_scores_of(options, Scores::Margins)) {
     sum = epochs;
-  } else if (methods.find(",tdds,") != std::string::npos) {
-    sum = std::min(epochs, number_of(run, "score-epochs", epochs));
+  } else if (makes_scores_of(options, Scores::Divergences)) {
+    sum = std::min(epochs, static_cast<double>(options.score_epochs));
   }
-  // metriq trains on nine tenths.
-  if (methods.find(",metriq,") != std::string::npos) sum += 0.9 * epochs;
+  if (makes_scores_of(options, Scores::Recalls)) sum += NotHeldOut * epochs;
   return sum;
 }
 
 /// Epochs on everything that see as many samples.
 double full_epochs(const PlannedRun& run) {
-  const double epochs = number_of(run, "epochs", 1);
-  if (run.makes_scores) return scoring_epochs(run, epochs);
-  const std::string method = value_of(run.options, "method");
-  if (method == "full") return epochs;
-  const double kept = (1 - number_of(run, "pruning-rate", 0)) * epochs;
-  if (method == "rcap") return kept + ForwardPart;
-  // These see everything once before they prune.
-  if (method == "ucb" || method == "epsilon-greedy") return kept + kept / epochs;
-  return kept;
+  const TrainOptions& options = run.options;
+  if (run.makes_scores) return scoring_epochs(options);
+  const MethodInfo& method = require_method(options.method);
+  const auto epochs = static_cast<double>(options.epochs);
+  if (method.keeps_all) return epochs;
+  const double kept_part = 1 - options.pruner.common.pruning_rate;
+  switch (method.first_pass) {
+    case FirstPass::None:
+      return kept_part * epochs;
+    case FirstPass::Forward:
+      return kept_part * epochs + ForwardPart;
+    case FirstPass::Training:
+      return kept_part * (epochs - 1) + 1;
+  }
+  return epochs;
 }
 
 std::pair<std::string, std::string> kind_of(const PlannedRun& run) {
   if (run.makes_scores) return {run.dataset, "scoring"};
-  if (value_of(run.options, "method") == "full") return {run.dataset, "full"};
-  return {run.dataset, value_of(run.options, "pruning-rate")};
+  if (require_method(run.options.method).keeps_all) return {run.dataset, "full"};
+  return {run.dataset, fmt::format("{}", run.options.pruner.common.pruning_rate)};
 }
 
 }  // namespace
 
 double full_trainings(const PlannedRun& run) {
-  return full_epochs(run) / number_of(run, "epochs", 1);
+  return full_epochs(run) / static_cast<double>(run.options.epochs);
 }
 
 void CostModel::add(const PlannedRun& run, double seconds) {

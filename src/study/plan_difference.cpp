@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/option_list.hpp"
 #include "study/plan_file.hpp"
 
 namespace rcap {
@@ -46,19 +45,21 @@ void tell_options(std::vector<std::string>& lines, const RunsByName& before,
   for (const auto& [name, run] : after) {
     const auto old = before.find(name);
     if (old == before.end()) continue;
+    std::map<std::string, std::string> was, is;
     std::set<std::string> options;
-    for (const auto& [option, value] : old->second->options) options.insert(option);
-    for (const auto& [option, value] : run->options) options.insert(option);
+    for (const auto& [option, word] : words_of(old->second->options)) was[option] = word;
+    for (const auto& [option, word] : words_of(run->options)) is[option] = word;
+    for (const auto& words : {was, is}) {
+      for (const auto& [option, word] : words) options.insert(option);
+    }
     for (const std::string& option : options) {
-      const std::string was = value_of(old->second->options, option);
-      const std::string is = value_of(run->options, option);
-      if (was != is) ++changes[{option, was, is}];
+      if (was[option] != is[option]) ++changes[{option, was[option], is[option]}];
     }
   }
   for (const auto& [change, count] : changes) {
     const auto& [option, was, is] = change;
-    lines.push_back(
-        fmt::format("{} was {}, is now {} (in {} runs)", option, shown(was), shown(is), count));
+    lines.push_back(fmt::format("{} was {}, is now {} (in {} runs)", spell(option, Reader::File),
+                                shown(was), shown(is), count));
   }
 }
 

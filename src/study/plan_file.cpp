@@ -7,12 +7,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include "base/nearest_name.hpp"
-#include "base/text_file.hpp"
+#include "io/toml_file.hpp"
 #include "rcap/core/error.hpp"
-#include "study/option_list.hpp"
+#include "study/file_name.hpp"
 #include "study/scoring_runs.hpp"
 
 namespace rcap {
@@ -20,40 +19,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One data set or method of a plan: what tables call it, and its options as words.
+/// One data set or method of a plan: what tables call it, and its options.
 struct Entry {
   std::string name;
-  std::vector<NamedOption> options;
+  std::vector<GivenOption> options;
 };
 
 struct Grid {
   std::string title, reference;
   std::vector<std::int64_t> seeds;
   std::vector<double> rates, betas;
-  std::vector<NamedOption> options;
+  std::vector<GivenOption> options;
   std::vector<Entry> datasets, methods;
 };
 
 const std::vector<std::string> Keys{"title",     "seeds",   "pruning-rates", "betas",
                                     "reference", "options", "datasets",      "methods"};
 
-/// What the study itself says to `rcap train`.
-const std::set<std::string> ReservedOptions{"out",    "resume", "seed",    "pruning-rate", "quiet",
-                                            "config", "json",   "dry-run", "make-scores"};
+/// What the study itself says of a run.
+const std::set<std::string> ReservedOptions{"seed", "pruning_rate", "make_scores"};
 
 /// Reads the parts of a plan, and says where in the file something is wrong.
 class PlanReader {
  public:
-  explicit PlanReader(const fs::path& path) : path_(path) {}
+  explicit PlanReader(const fs::path& path) : path_(path), file_(path) {}
 
   Grid read() {
-    const std::string text = read_text(path_);
-    try {
-      table_ = toml::parse(text, path_.string());
-    } catch (const toml::parse_error& error) {
-      throw BadFile(
-          fmt::format("{}:{}: {}", path_.string(), error.source().begin.line, error.description()));
-    }
     check_keys();
     Grid grid;
     grid.title = text_of("title").value_or(path_.stem().string());
@@ -61,7 +52,7 @@ class PlanReader {
     grid.seeds = numbers_of<std::int64_t>("seeds");
     grid.rates = numbers_of<double>("pruning-rates");
     grid.betas = numbers_of<double>("betas");
-    if (const toml::node* options = table_.get("options")) {
+    if (const toml::node* options = table().get("options")) {
       grid.options = options_of(require_table(*options, "options"));
     }
     grid.datasets = entries_of("datasets", {"preset", "dataset"});
@@ -69,31 +60,29 @@ class PlanReader {
     return grid;
   }
 
-  [[noreturn]] void refuse(const toml::node& node, const std::string& what) const {
-    throw InvalidArgument(fmt::format("{}:{}: {}", path_.string(), node.source().begin.line, what));
-  }
-
  private:
+  [[nodiscard]] const toml::table& table() const { return file_.table(); }
+
   void check_keys() const {
-    for (const auto& [key, node] : table_) {
+    for (const auto& [key, node] : table()) {
       const std::string name(key.str());
       if (std::ranges::find(Keys, name) != Keys.end()) continue;
-      refuse(node, fmt::format("a plan has no \"{}\"{}; it has {}", name, did_you_mean(name, Keys),
-                               fmt::join(Keys, ", ")));
+      file_.refuse(node, fmt::format("a plan has no \"{}\"{}; it has {}", name,
+                                     did_you_mean(name, Keys), fmt::join(Keys, ", ")));
     }
   }
 
   std::optional<std::string> text_of(const char* key) const {
-    const toml::node* node = table_.get(key);
+    const toml::node* node = table().get(key);
     if (node == nullptr) return std::nullopt;
     if (const auto text = node->value_exact<std::string>()) return text;
-    refuse(*node, fmt::format("{} is to be a text in quotes", key));
+    file_.refuse(*node, fmt::format("{} is to be a text in quotes", key));
   }
 
   const toml::array* array_of(const char* key) const {
-    const toml::node* node = table_.get(key);
+    const toml::node* node = table().get(key);
     if (node != nullptr && !node->is_array()) {
-      refuse(*node, fmt::format("{} is to be a list in [ ]", key));
+      file_.refuse(*node, fmt::format("{} is to be a list in [ ]", key));
     }
     return node == nullptr ? nullptr : node->as_array();
   }
@@ -106,11 +95,11 @@ class PlanReader {
     for (const toml::node& node : *array) {
       const auto number = node.value<Number>();
       if (!number) {
-        refuse(node, fmt::format("{}: numbers are expected, this is no {}", key,
-                                 std::is_integral_v<Number> ? "whole number" : "number"));
+        file_.refuse(node, fmt::format("{}: numbers are expected, this is no {}", key,
+                                       std::is_integral_v<Number> ? "whole number" : "number"));
       }
       if (std::ranges::find(numbers, *number) != numbers.end()) {
-        refuse(node, fmt::format("{}: {} stands there twice", key, *number));
+        file_.refuse(node, fmt::format("{}: {} stands there twice", key, *number));
       }
       numbers.push_back(*number);
     }
@@ -119,28 +108,21 @@ class PlanReader {
 
   const toml::table& require_table(const toml::node& node, const std::string& key) const {
     if (const toml::table* table = node.as_table()) return *table;
-    refuse(node, fmt::format("{}: a table of options is expected", key));
+    file_.refuse(node, fmt::format("{}: a table of options is expected", key));
   }
 
-  std::string word_of(const toml::node& node, const std::string& option) const {
-    if (const auto text = node.value_exact<std::string>()) return *text;
-    if (const auto flag = node.value_exact<bool>()) return *flag ? "on" : "off";
-    if (const auto whole = node.value_exact<std::int64_t>()) return fmt::format("{}", *whole);
-    if (const auto number = node.value_exact<double>()) return fmt::format("{}", *number);
-    refuse(node, fmt::format("{}: a text, a number, true or false is expected", option));
-  }
-
-  std::vector<NamedOption> options_of(const toml::table& table) const {
-    std::vector<NamedOption> options;
+  std::vector<GivenOption> options_of(const toml::table& table) const {
+    std::vector<GivenOption> options;
     for (const auto& [key, node] : table) {
-      const std::string name(key.str());
+      const std::string name = unspell(key.str());
       if (name == "name") continue;
       if (ReservedOptions.contains(name)) {
-        refuse(node, fmt::format("{} is set by the study; rates and seeds stand at the top of the "
+        file_.refuse(node,
+                     fmt::format("{} is set by the study; rates and seeds stand at the top of the "
                                  "plan, as pruning-rates and seeds",
-                                 name));
+                                 key.str()));
       }
-      options.emplace_back(name, word_of(node, name));
+      options.push_back({name, file_.word_of(node, key.str())});
     }
     return options;
   }
@@ -160,14 +142,14 @@ class PlanReader {
         entry.name = name_of(*node.as_table(), naming);
       }
       if (entry.name.empty()) {
-        refuse(node,
-               fmt::format("{}: an entry needs one of name, {}", key, fmt::join(naming, ", ")));
+        file_.refuse(
+            node, fmt::format("{}: an entry needs one of name, {}", key, fmt::join(naming, ", ")));
       }
       const bool known = std::ranges::any_of(
           entries, [&](const Entry& other) { return other.name == entry.name; });
       if (known) {
-        refuse(node, fmt::format("{}: \"{}\" stands there twice; give each its own name", key,
-                                 entry.name));
+        file_.refuse(node, fmt::format("{}: \"{}\" stands there twice; give each its own name", key,
+                                       entry.name));
       }
       entries.push_back(std::move(entry));
     }
@@ -183,32 +165,51 @@ class PlanReader {
   }
 
   fs::path path_;
-  toml::table table_;
+  TomlFile file_;
 };
 
 /// Options by name; what is set later wins.
 class OptionSet {
  public:
-  void add(const std::vector<NamedOption>& options) {
-    for (const NamedOption& option : options) set(option.first, option.second);
+  void add(const std::vector<GivenOption>& options) {
+    for (const GivenOption& option : options) set(option.name, option.word);
   }
-  void set(const std::string& name, const std::string& value) {
-    const auto found = std::ranges::find(options_, name, &NamedOption::first);
+  void set(const std::string& name, const std::string& word) {
+    const auto found = std::ranges::find(options_, name, &GivenOption::name);
     if (found == options_.end()) {
-      options_.emplace_back(name, value);
+      options_.push_back({name, word});
     } else {
-      found->second = value;
+      found->word = word;
     }
   }
-  [[nodiscard]] std::optional<std::string> find(const std::string& name) const {
-    const auto found = std::ranges::find(options_, name, &NamedOption::first);
-    return found == options_.end() ? std::nullopt : std::optional(found->second);
+  [[nodiscard]] std::string word_of(const std::string& name, const std::string& otherwise) const {
+    const auto found = std::ranges::find(options_, name, &GivenOption::name);
+    return found == options_.end() ? otherwise : found->word;
   }
-  [[nodiscard]] const std::vector<NamedOption>& all() const { return options_; }
+  [[nodiscard]] const std::vector<GivenOption>& all() const { return options_; }
 
  private:
-  std::vector<NamedOption> options_;
+  std::vector<GivenOption> options_;
 };
+
+/// Paths in a plan are those of its reader, not of the study's folder, where runs are started.
+void make_paths_absolute(OptionSet& options, const fs::path& data_root) {
+  TrainOptions defaults;
+  OptionFields fields;
+  list_run_options(fields, defaults);
+  for (const GivenOption& option : std::vector(options.all())) {
+    const Option* field = fields.find(option.name);
+    if (field == nullptr || field->kind() != Option::Kind::Path) continue;
+    options.set(option.name, fs::absolute(data_root / option.word).lexically_normal().string());
+  }
+}
+
+bool has_option(const MethodInfo& method, std::string_view name) {
+  PrunerOptions defaults;
+  OptionFields fields;
+  method.list_options(fields, defaults);
+  return fields.find(name) != nullptr;
+}
 
 void require_complete(const fs::path& path, const Grid& grid) {
   const auto require = [&](bool holds, const char* what) {
@@ -224,8 +225,8 @@ void require_complete(const fs::path& path, const Grid& grid) {
 /// Makes the runs of a grid.
 class RunMaker {
  public:
-  RunMaker(const fs::path& path, const Grid& grid, const ResolveOptions& resolve)
-      : path_(path), grid_(grid), resolve_(resolve) {}
+  RunMaker(const fs::path& path, const Grid& grid, const PlanDefaults& defaults)
+      : path_(path), grid_(grid), defaults_(defaults) {}
 
   std::vector<PlannedRun> make() {
     for (const std::int64_t seed : grid_.seeds) {
@@ -239,20 +240,23 @@ class RunMaker {
  private:
   void add_method(const Entry& dataset, const Entry& method, std::int64_t seed) {
     OptionSet options;
+    options.set("threads", fmt::format("{}", defaults_.threads));
     options.add(grid_.options);
     options.add(dataset.options);
     options.add(method.options);
     options.set("seed", fmt::format("{}", seed));
-    const std::string kind = options.find("method").value_or("rcap");
-    if (kind == "full") return add_run(dataset, method, options, "");
+    make_paths_absolute(options, defaults_.data_root);
+    const MethodInfo* kind = find_method(options.word_of("method", TrainOptions().method));
+    if (kind != nullptr && kind->keeps_all) return add_run(dataset, method, options, "");
     if (grid_.rates.empty()) {
-      throw InvalidArgument(fmt::format(
-          "{}: method {} needs pruning rates; add pruning-rates = [0.9]", path_.string(), kind));
+      throw InvalidArgument(
+          fmt::format("{}: method {} needs pruning rates; add pruning-rates = [0.9]",
+                      path_.string(), method.name));
     }
     for (const double rate : grid_.rates) {
-      options.set("pruning-rate", fmt::format("{}", rate));
+      options.set("pruning_rate", fmt::format("{}", rate));
       const std::string suffix = fmt::format("-rate-{}", rate);
-      if (kind != "rcap" || grid_.betas.empty()) {
+      if (grid_.betas.empty() || kind == nullptr || !has_option(*kind, "beta")) {
         add_run(dataset, method, options, suffix);
         continue;
       }
@@ -267,11 +271,11 @@ class RunMaker {
                const std::string& suffix) {
     PlannedRun run;
     run.name = fmt::format("{}-{}{}-seed-{}", as_file_name(dataset.name), as_file_name(method.name),
-                           suffix, *options.find("seed"));
+                           suffix, options.word_of("seed", ""));
     run.dataset = dataset.name;
     run.method = method.name;
     try {
-      run.options = resolve_(options.all());
+      run.options = make_options(options.all(), Reader::File);
     } catch (const InvalidArgument& error) {
       throw InvalidArgument(fmt::format("{}: data set \"{}\", method \"{}\": {}", path_.string(),
                                         dataset.name, method.name, error.what()));
@@ -288,7 +292,7 @@ class RunMaker {
 
   const fs::path& path_;
   const Grid& grid_;
-  const ResolveOptions& resolve_;
+  const PlanDefaults& defaults_;
   std::vector<PlannedRun> runs_;
 };
 
@@ -308,15 +312,15 @@ std::string find_reference(const fs::path& path, const Grid& grid) {
                                       did_you_mean(grid.reference, names)));
   }
   for (const Entry& method : grid.methods) {
-    const auto kind = std::ranges::find(method.options, "method", &NamedOption::first);
-    if (kind != method.options.end() && kind->second == "rcap") return method.name;
+    const auto kind = std::ranges::find(method.options, "method", &GivenOption::name);
+    if (kind != method.options.end() && kind->word == "rcap") return method.name;
   }
   return "";
 }
 
 }  // namespace
 
-StudyPlan read_plan_file(const fs::path& path, const ResolveOptions& resolve) {
+StudyPlan read_plan_file(const fs::path& path, const PlanDefaults& defaults) {
   const Grid grid = PlanReader(path).read();
   require_complete(path, grid);
   StudyPlan plan;
@@ -324,7 +328,7 @@ StudyPlan read_plan_file(const fs::path& path, const ResolveOptions& resolve) {
   plan.reference = find_reference(path, grid);
   plan.datasets = names_of(grid.datasets);
   plan.methods = names_of(grid.methods);
-  plan.runs = with_scoring_runs(RunMaker(path, grid, resolve).make(), resolve);
+  plan.runs = with_scoring_runs(RunMaker(path, grid, defaults).make());
   return plan;
 }
 

@@ -1,17 +1,18 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "study/study_folder.hpp"
 
 namespace rcap {
 
-/// Turns the options that a plan gives for one run into all options of that run, or throws
-/// InvalidArgument with the same words as `rcap train`.
-using ResolveOptions = std::function<std::vector<NamedOption>(std::span<const NamedOption> given)>;
+/// What a plan leaves to the machine it runs on.
+struct PlanDefaults {
+  int threads = 1;                  ///< of each run
+  std::filesystem::path data_root;  ///< where relative paths begin
+};
 
 /// Reads a plan: data sets x methods x pruning rates x betas x seeds.
 ///
@@ -39,7 +40,7 @@ using ResolveOptions = std::function<std::vector<NamedOption>(std::span<const Na
 /// @throws InvalidArgument  an unknown key or option (names the nearest one), a value out of
 ///                          range, a run that is planned twice, a plan without runs
 [[nodiscard]] StudyPlan read_plan_file(const std::filesystem::path& path,
-                                       const ResolveOptions& resolve);
+                                       const PlanDefaults& defaults);
 
 /// How two plans differ, in a few lines of words; empty where they do not.
 [[nodiscard]] std::vector<std::string> difference_of(const StudyPlan& before,

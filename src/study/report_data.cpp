@@ -100,7 +100,10 @@ class ReportData {
     for (const auto& [name, reason] : results_.missing) json["missing"].push_back({name, reason});
     json["seconds"] = seconds_names();
     json["shared_options"] = shared_options_;
-    json["option_names"] = option_names_;
+    json["option_names"] = Json::array();
+    for (const std::string& name : option_names_) {
+      json["option_names"].push_back(spell(name, Reader::File));
+    }
     json["groups"] = groups_.values();
     json["grids"] = grids_.values();
     json["runs"] = std::move(runs);
@@ -125,7 +128,7 @@ class ReportData {
     for (const std::string& name : names) {
       const auto& [value, count] = *uses[name].begin();
       if (results_.runs.size() > 1 && uses[name].size() == 1 && count == results_.runs.size()) {
-        shared_options_.push_back({name, value});
+        shared_options_.push_back({spell(name, Reader::File), value});
       } else {
         option_names_.push_back(name);
       }
@@ -135,8 +138,8 @@ class ReportData {
   [[nodiscard]] Json options_of(const RunResult& run) const {
     Json json = Json::array();
     for (const std::string& wanted : option_names_) {
-      const auto found = std::ranges::find(run.options, wanted, &NamedOption::first);
-      json.push_back(found == run.options.end() ? Json(nullptr) : Json(found->second));
+      const auto found = std::ranges::find(run.options, wanted, &GivenOption::name);
+      json.push_back(found == run.options.end() ? Json(nullptr) : Json(found->word));
     }
     return json;
   }

@@ -8,16 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text_file.hpp"
+#include "io/toml_options.hpp"
 #include "rcap/core/error.hpp"
+#include "train/run_folder.hpp"
 
 namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr const char* SummaryName = "summary.json";
-constexpr const char* OptionsName = "options.toml";
 
 std::vector<EpochRecord> read_epochs(const fs::path& path) {
   std::vector<EpochRecord> epochs;
@@ -31,19 +30,6 @@ std::vector<EpochRecord> read_epochs(const fs::path& path) {
   return epochs;
 }
 
-std::vector<NamedOption> read_options(const fs::path& path) {
-  std::vector<NamedOption> options;
-  for (const std::string& line : lines_of(read_text(path))) {
-    const std::size_t equals = line.find(" = ");
-    if (equals == std::string::npos) {
-      throw BadFile(fmt::format("{}, line {}: \"{}\" is not NAME = VALUE", path.string(),
-                                options.size() + 1, line));
-    }
-    options.emplace_back(line.substr(0, equals), line.substr(equals + 3));
-  }
-  return options;
-}
-
 /// A summary tells what the last epoch found; where the two differ one of them was changed.
 void require_agreement(const fs::path& folder, const RunResult& run) {
   const bool agree =
@@ -51,16 +37,17 @@ void require_agreement(const fs::path& folder, const RunResult& run) {
       run.epochs.back().evaluation->group_accuracy.size() == run.summary.group_names.size() &&
       Json(*run.epochs.back().evaluation) == Json(run.summary.evaluation);
   if (agree) return;
-  throw BadFile(
-      fmt::format("{}: summary.json and the last line of epochs.jsonl disagree", folder.string()));
+  throw BadFile(fmt::format("{}: {} and the last line of {} disagree", folder.string(),
+                            run_files::Summary, run_files::Records));
 }
 
 RunResult read_run(const fs::path& folder) {
   RunResult run;
   run.name = folder.filename().string();
-  run.summary = summary_from_text(folder / SummaryName, read_text(folder / SummaryName));
-  run.epochs = read_epochs(folder / "epochs.jsonl");
-  run.options = read_options(folder / OptionsName);
+  run.summary =
+      summary_from_text(folder / run_files::Summary, read_text(folder / run_files::Summary));
+  run.epochs = read_epochs(folder / run_files::Records);
+  run.options = read_toml_options(folder / run_files::Options);
   require_agreement(folder, run);
   return run;
 }
@@ -100,9 +87,9 @@ RunCondition look_at(const StudyFolder& folder, const PlannedRun& run, RunResult
   if (fs::exists(folder.failure(run.name))) {
     return {RunStatus::Failed, read_text(folder.failure(run.name))};
   }
-  if (run.makes_scores && fs::exists(path / "scores.safetensors")) return {RunStatus::Done, ""};
-  if (!fs::exists(path / OptionsName)) return {RunStatus::NotBegun, "not begun"};
-  if (!fs::exists(path / SummaryName)) return {RunStatus::Begun, "not finished"};
+  if (run.makes_scores && fs::exists(path / run_files::Scores)) return {RunStatus::Done, ""};
+  if (!fs::exists(path / run_files::Options)) return {RunStatus::NotBegun, "not begun"};
+  if (!fs::exists(path / run_files::Summary)) return {RunStatus::Begun, "not finished"};
   try {
     result = read_run(path);
     return {RunStatus::Done, ""};
@@ -133,7 +120,7 @@ std::vector<fs::path> run_folders(const fs::path& folder) {
   std::error_code error;
   const fs::path below = fs::is_directory(folder / "runs") ? folder / "runs" : folder;
   for (const auto& entry : fs::directory_iterator(below, error)) {
-    if (fs::exists(entry.path() / OptionsName)) found.push_back(entry.path());
+    if (fs::exists(entry.path() / run_files::Options)) found.push_back(entry.path());
   }
   if (error) {
     throw BadFile(fmt::format("{}: cannot be read: {}", below.string(), error.message()));
@@ -147,9 +134,9 @@ StudyResults results_of_folders(const fs::path& folder) {
   results.title = fs::absolute(folder).lexically_normal().filename().string();
   for (const fs::path& path : run_folders(folder)) {
     try {
-      if (!fs::exists(path / SummaryName)) {
+      if (!fs::exists(path / run_files::Summary)) {
         // A scoring run has no summary either; it is no gap in a table.
-        if (fs::exists(path / "scores.safetensors")) continue;
+        if (fs::exists(path / run_files::Scores)) continue;
         results.missing.push_back({path.filename().string(), "not finished"});
         continue;
       }

@@ -17,7 +17,7 @@ struct RunResult {
   std::string method;   ///< what tables call its method, e.g. "rcap mass"
   Summary summary;
   std::vector<EpochRecord> epochs;
-  std::vector<NamedOption> options;  ///< of `options.toml`, values as TOML writes them
+  std::vector<GivenOption> options;  ///< of `options.toml`
 };
 
 /// A run without a result, and why.

@@ -13,8 +13,8 @@
 #include "study/child_process.hpp"
 #include "study/cost_model.hpp"
 #include "study/folder_lock.hpp"
-#include "study/option_list.hpp"
 #include "study/plan_file.hpp"
+#include "train/run_folder.hpp"
 
 namespace rcap {
 namespace {
@@ -30,7 +30,7 @@ double seconds_since(Clock::time_point start) {
 
 /// What a finished run took, its shared scoring run left out.
 double seconds_of_run(const StudyFolder& folder, const PlannedRun& run) {
-  const fs::path path = folder.run(run.name) / "summary.json";
+  const fs::path path = folder.run(run.name) / run_files::Summary;
   const Seconds seconds = summary_from_text(path, read_text(path)).seconds;
   return seconds.total() - (run.scores_from.empty() ? 0 : seconds.scoring);
 }
@@ -50,7 +50,9 @@ void set_aside(const StudyFolder& folder, const std::string& name) {
 void amend(const StudyFolder& folder, const StudyPlan& before, const StudyPlan& after) {
   for (const PlannedRun& run : before.runs) {
     const auto now = std::ranges::find(after.runs, run.name, &PlannedRun::name);
-    if (now == after.runs.end() || now->options != run.options) set_aside(folder, run.name);
+    if (now == after.runs.end() || words_of(now->options) != words_of(run.options)) {
+      set_aside(folder, run.name);
+    }
   }
 }
 
@@ -157,7 +159,7 @@ class Study {
         give_up(run, fmt::format("its scoring run {} failed", run.scores_from));
         continue;
       }
-      const pid_t process = children_.start(settings_.train_program, words_of(run),
+      const pid_t process = children_.start(settings_.train_program, command_of(run),
                                             fs::absolute(folder_.path()), folder_.log(run.name));
       running_[process] = {&run, Clock::now()};
     }
@@ -173,13 +175,13 @@ class Study {
   }
 
   /// Paths are relative to the study's folder, in which the runs are started: it can be moved.
-  [[nodiscard]] static std::vector<std::string> words_of(const PlannedRun& run) {
+  [[nodiscard]] static std::vector<std::string> command_of(const PlannedRun& run) {
     std::vector<std::string> words;
-    for (const auto& [name, value] : unquoted(run.options)) {
-      words.push_back(fmt::format("--{}={}", name, value));
+    for (const auto& [name, word] : words_of(run.options)) {
+      words.push_back(fmt::format("{}={}", spell(name, Reader::CommandLine), word));
     }
     if (!run.scores_from.empty()) {
-      words.push_back(fmt::format("--scores=runs/{}/scores.safetensors", run.scores_from));
+      words.push_back(fmt::format("--scores=runs/{}/{}", run.scores_from, run_files::Scores));
     }
     words.insert(words.end(), {fmt::format("--out=runs/{}", run.name), "--resume", "--quiet"});
     return words;

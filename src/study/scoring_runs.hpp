@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "study/plan_file.hpp"
+#include "study/study_folder.hpp"
 
 namespace rcap {
 
@@ -10,7 +10,6 @@ namespace rcap {
 /// runs of methods that choose by scores and have none, on the same data, with the same network,
 /// training and seed.
 /// @throws InvalidArgument  two of them listen to another number of epochs
-[[nodiscard]] std::vector<PlannedRun> with_scoring_runs(std::vector<PlannedRun> runs,
-                                                        const ResolveOptions& resolve);
+[[nodiscard]] std::vector<PlannedRun> with_scoring_runs(std::vector<PlannedRun> runs);
 
 }  // namespace rcap

@@ -19,8 +19,16 @@ Json to_json(const PlannedRun& run) {
   if (!run.scores_from.empty()) json["scores_from"] = run.scores_from;
   if (run.makes_scores) json["makes_scores"] = true;
   json["options"] = Json::object();
-  for (const auto& [name, value] : run.options) json["options"][name] = value;
+  for (const auto& [name, word] : words_of(run.options)) {
+    json["options"][spell(name, Reader::File)] = word;
+  }
   return json;
+}
+
+/// Studies of earlier versions hold texts as TOML writes them.
+std::string unquoted(const std::string& word) {
+  const bool is_quoted = word.size() > 1 && word.front() == '"' && word.back() == '"';
+  return is_quoted ? word.substr(1, word.size() - 2) : word;
 }
 
 PlannedRun run_from_json(const Json& json) {
@@ -30,9 +38,11 @@ PlannedRun run_from_json(const Json& json) {
   json.at("method").get_to(run.method);
   run.scores_from = json.value("scores_from", "");
   run.makes_scores = json.value("makes_scores", false);
-  for (const auto& [name, value] : json.at("options").items()) {
-    run.options.emplace_back(name, value.get<std::string>());
+  std::vector<GivenOption> given;
+  for (const auto& [name, word] : json.at("options").items()) {
+    given.push_back({unspell(name), unquoted(word.get<std::string>())});
   }
+  run.options = make_options(given, Reader::File);
   return run;
 }
 

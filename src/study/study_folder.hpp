@@ -10,12 +10,12 @@ namespace rcap {
 
 /// One run of a study.
 struct PlannedRun {
-  std::string name;                  ///< of its folder: "lt100-rcap-mass-rate-0.9-seed-27"
-  std::string dataset;               ///< what tables call its data
-  std::string method;                ///< what tables call its method; "scoring" for a scoring run
-  std::vector<NamedOption> options;  ///< every option that shapes its result, see `list_options`
-  std::string scores_from;           ///< name of the scoring run it waits for; empty: none
-  bool makes_scores = false;         ///< a scoring run: leaves scores, no summary
+  std::string name;     ///< of its folder: "lt100-rcap-mass-rate-0.9-seed-27"
+  std::string dataset;  ///< what tables call its data
+  std::string method;   ///< what tables call its method; "scoring" for a scoring run
+  TrainOptions options;
+  std::string scores_from;    ///< name of the scoring run it waits for; empty: none
+  bool makes_scores = false;  ///< a scoring run: leaves scores, no summary
 };
 
 /// What is to be run and how tables name it: `study.json`.

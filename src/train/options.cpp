@@ -1,250 +1,393 @@
 #include "train/options.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "data/open_dataset.hpp"
+#include "io/toml_options.hpp"
 #include "rcap/core/error.hpp"
+#include "train/presets.hpp"
 
 namespace rcap {
 namespace {
 
-std::string_view name_of(OptimizerKind kind) {
-  return kind == OptimizerKind::Sgd ? "sgd" : "adamw";
+constexpr const char* ForImages = "is for images; a table has rows of numbers, leave it out";
+
+template <class Entries>
+std::string names_of(const Entries& entries) {
+  std::vector<std::string_view> names;
+  for (const auto& entry : entries) names.push_back(entry.name);
+  return fmt::format("{}", fmt::join(names, " "));
 }
 
-std::string_view name_of(ScheduleKind kind) {
-  switch (kind) {
-    case ScheduleKind::CosineStep:
-      return "cosine";
-    case ScheduleKind::CosineEpoch:
-      return "cosine-epoch";
-    case ScheduleKind::Constant:
-      return "constant";
+std::string methods_that(bool (*are_meant)(const MethodInfo&)) {
+  std::vector<std::string_view> names;
+  for (const MethodInfo& method : methods()) {
+    if (are_meant(method)) names.push_back(method.name);
   }
-  throw InternalError("unknown schedule");
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string_view name_of(Precision precision) {
-  return precision == Precision::Fp32 ? "fp32" : "bf16";
+bool has_option(std::string_view method, std::string_view option) {
+  const MethodInfo* info = find_method(method);
+  PrunerOptions options;
+  OptionFields fields;
+  if (info != nullptr) list_options(fields, *info, options);
+  return fields.find(option) != nullptr;
 }
 
-std::string_view name_of(DinoFeatures features) {
-  switch (features) {
-    case DinoFeatures::ClsRegPatch:
-      return "cls-reg-patch";
-    case DinoFeatures::Cls2Avg:
-      return "cls2-avg";
-    case DinoFeatures::Cls3:
-      return "cls3";
+bool needs_scores(std::string_view method) {
+  const MethodInfo* info = find_method(method);
+  return info != nullptr && info->needs_scores != Scores::None;
+}
+
+void list_data_options(OptionFields& fields, TrainOptions& options) {
+  const bool has_images = !trains_on_table(options);
+  fields.group("What");
+  fields.text("dataset", options.dataset, "NAME", names_of(datasets()));
+  fields.path("data", options.data, "PATH", "where its files are; of a table the file itself too");
+  fields
+      .text("label_column", options.label_column, "NAME",
+            "table: the column of the classes; of a .npy file its number [label; the last]")
+      .applies_if(!has_images, "is for tables: only the data set table has such a column");
+  fields.count("train_samples", options.train_samples, "N",
+               "keep N training samples, classes in proportion [all]");
+  fields.number("imbalance", options.imbalance, "F",
+                "make it long-tailed: largest class F times the smallest", Range::at_least(1));
+  fields.flag("skip_bad", options.skip_bad, "leave out images that cannot be decoded")
+      .applies_if(has_images, ForImages);
+  fields.choice("group_by", options.group_by, {"class", "group"},
+                "what the budget is split over and accuracy told for");
+}
+
+void list_image_options(OptionFields& fields, TrainOptions& options) {
+  const bool has_images = !trains_on_table(options);
+  const Range size = Range::between(0, 4096);
+  fields.group("Images");
+  fields
+      .flag("fast_decode", options.fast_decode,
+            "decode JPEGs at a fraction of their size; close to, not equal to the whole")
+      .applies_if(has_images, ForImages);
+  fields
+      .count("center_crop", options.center_crop, "C", "cut out the central C x C first; 0: no",
+             size)
+      .applies_if(has_images, ForImages);
+  fields
+      .count("resize", options.resize, "S", "shorter side before the crop; 0: the image size", size)
+      .applies_if(has_images, ForImages);
+  fields
+      .choice("interpolation", options.interpolation, {"bilinear", "bicubic"},
+              "of the resize, antialiased")
+      .applies_if(has_images, ForImages);
+  fields
+      .count("image_size", options.image_size, "S",
+             "side of the images a network sees; needed where they differ in size", size)
+      .applies_if(has_images, ForImages);
+  fields.flag("random_crop", options.random_crop, "crop anywhere in training, or centrally")
+      .applies_if(has_images, ForImages);
+  fields
+      .count("crop_padding", options.crop_padding, "P", "random crop after P zeros were put around",
+             Range::between(0, 1024))
+      .applies_if(has_images, ForImages);
+  fields.flag("flip", options.flip, "flip every second image").applies_if(has_images, ForImages);
+  fields
+      .flag("trivial_augment", options.trivial_augment,
+            "one random operation on each image (TrivialAugmentWide)")
+      .applies_if(has_images, ForImages);
+}
+
+void list_selection_options(OptionFields& fields, TrainOptions& options) {
+  const bool prunes = options.make_scores.empty();
+  const char* const no_method = "is for pruned runs; this one only makes scores";
+  fields.group("How samples are chosen");
+  fields.text("method", options.method, "NAME", names_of(methods())).applies_if(prunes, no_method);
+  OptionFields common;
+  list_options(common, options.pruner.common);
+  Option rate = *common.find("pruning_rate");
+  fields.append(rate.applies_if(prunes, no_method));
+  fields
+      .flag("meet_rate", options.meet_rate,
+            "infobatch: shorten the run to the pruning rate; off: as published")
+      .applies_if(prunes && has_option(options.method, "batch_size"),
+                  fmt::format("is for methods that do not meet the pruning rate every epoch: {}",
+                              methods_that([](auto& method) { return !method.meets_rate; })));
+  const std::string scored = methods_that([](auto& m) { return m.needs_scores != Scores::None; });
+  fields
+      .path("scores", options.scores, "FILE",
+            fmt::format("{}: scores of an earlier run, else a scoring run is made", scored))
+      .applies_if(prunes && needs_scores(options.method),
+                  fmt::format("is for methods that choose by scores: {}", scored));
+  fields.list("make_scores", options.make_scores, "METHODS",
+              "e.g. ccs,metriq,tdds: train on everything, leave their scores in the results, stop");
+  const MethodInfo* method = find_method(options.method);
+  const bool listens =
+      !prunes || (method != nullptr && method->needs_scores == Scores::Divergences);
+  const char* const for_tdds = "is for tdds: how its scoring run listens";
+  fields
+      .count("score_epochs", options.score_epochs, "T", "tdds: epochs listened to",
+             Range::at_least(1))
+      .applies_if(listens, for_tdds);
+  fields
+      .count("score_window", options.score_window, "J", "tdds: epochs in a window",
+             Range::at_least(1))
+      .applies_if(listens, for_tdds);
+}
+
+void list_training_options(OptionFields& fields, TrainOptions& options) {
+  fields.group("Training");
+  fields.text("model", options.model, "NAME", "see rcap model list");
+  fields.path("weights", options.weights, "FILE",
+              "weights to start from, safetensors or .pth; another head is left out");
+  list_options(fields, options.dino, options.model == "dinov2-mlp");
+  fields.count("epochs", options.epochs, "E", "epochs, the same for every method",
+               Range::at_least(1));
+  fields.count("batch_size", options.batch_size, "B", "samples a step", Range::at_least(1));
+  fields.count("grad_accumulation", options.grad_accumulation, "K",
+               "compute a batch in K parts, to save memory", Range::at_least(1));
+  fields.choice("optimizer", options.optimizer, {"sgd", "adamw"}, "how weights change");
+  fields.number("lr", options.lr, "LR", "learning rate at the start", Range::above(0));
+  const bool has_momentum = options.optimizer == OptimizerKind::Sgd;
+  fields.number("momentum", options.momentum, "M", "of sgd", Range::proper_part())
+      .applies_if(has_momentum, "is for the optimizer sgd");
+  fields.flag("nesterov", options.nesterov, "Nesterov's momentum, of sgd")
+      .applies_if(has_momentum, "is for the optimizer sgd");
+  fields.number("weight_decay", options.weight_decay, "W", "pull of all weights to 0",
+                Range::at_least(0));
+  fields.choice("schedule", options.schedule, {"cosine", "cosine-epoch", "constant"},
+                "how the rate falls: after each batch, after each epoch, not");
+}
+
+void list_machine_options(OptionFields& fields, TrainOptions& options) {
+  fields.group("Run");
+  fields.count("seed", options.seed, "S", "of weights, order, augmentation and selection");
+  fields.count("threads", options.threads, "N",
+               "threads; sums round differently with another number, so results differ slightly",
+               Range::between(1, 4096));
+  fields.text("device", options.device, "NAME", "cpu cuda cuda:N");
+  fields.choice("precision", options.precision, {"fp32", "bf16"}, "of the arithmetic");
+  fields.flag("channels_last", options.channels_last,
+              "memory format that is faster on most machines");
+  fields.count("evaluate_every", options.evaluate_every, "K",
+               "epochs between evaluations; always after the last; 0: a tenth of the run",
+               Range::at_least(0));
+  fields
+      .count("data_workers", options.data_workers, "N", "threads that decode [--threads]",
+             Range::between(1, 4096))
+      .shapes_no_result();
+  fields
+      .number("checkpoint_seconds", options.checkpoint_seconds, "T", "between checkpoints",
+              Range::at_least(0))
+      .shapes_no_result();
+}
+
+const std::string* find_word(std::span<const GivenOption> given, std::string_view name) {
+  const auto found = std::ranges::find(given, name, &GivenOption::name);
+  return found == given.end() ? nullptr : &found->word;
+}
+
+const Preset& preset_of(std::span<const GivenOption> given, Reader reader) {
+  if (const std::string* name = find_word(given, "preset")) return find_preset(*name, reader);
+  const std::string* dataset = find_word(given, "dataset");
+  return dataset != nullptr && *dataset == "table" ? find_preset("table", reader)
+                                                   : presets().front();
+}
+
+/// Sets what decides which other options there are.
+void set_kinds(TrainOptions& options, std::span<const GivenOption> given, Reader reader) {
+  for (const char* name : {"make_scores", "dataset", "method", "model", "optimizer"}) {
+    OptionFields fields;
+    list_run_options(fields, options);
+    if (const std::string* word = find_word(given, name)) fields.find(name)->set(*word, reader);
   }
-  throw InternalError("unknown features");
 }
 
-std::string_view name_of(HeadActivation activation) {
-  switch (activation) {
-    case HeadActivation::Relu:
-      return "relu";
-    case HeadActivation::Gelu:
-      return "gelu";
-    case HeadActivation::None:
-      return "none";
-  }
-  throw InternalError("unknown activation");
-}
-
-std::string_view name_of(InitialLoss loss) {
-  return loss == InitialLoss::Forward ? "forward" : "log-c";
-}
-
-std::string_view name_of(LossClip clip) {
-  return clip == LossClip::ClassMax ? "class-max" : "log-c";
-}
-
-/// A TOML string; names and paths hold nothing but characters, quotes and backslashes.
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
-
-/// Collects options under the names of the command line.
-class OptionList {
- public:
-  void text(std::string name, std::string_view value) {
-    options_.emplace_back(std::move(name), quoted(value));
-  }
-  template <class Number>
-  void number(std::string name, Number value) {
-    options_.emplace_back(std::move(name), fmt::format("{}", value));
-  }
-  void flag(std::string name, bool value) { text(std::move(name), value ? "on" : "off"); }
-
-  std::vector<NamedOption> take() { return std::move(options_); }
-
- private:
-  std::vector<NamedOption> options_;
-};
-
-void list_scoring_options(const DivergenceOptions& divergence, OptionList& list) {
-  list.number("score-epochs", divergence.epochs);
-  list.number("score-window", divergence.window);
-}
-
-void list_image_options(const TrainOptions& options, OptionList& list) {
-  list.flag("fast-decode", options.fast_decode);
-  list.number("center-crop", options.center_crop);
-  list.number("resize", options.resize);
-  list.text("interpolation",
-            options.interpolation == Interpolation::Bilinear ? "bilinear" : "bicubic");
-  list.number("image-size", options.image_size);
-  list.flag("random-crop", options.random_crop);
-  list.number("crop-padding", options.crop_padding);
-  list.flag("flip", options.flip);
-  list.flag("trivial-augment", options.trivial_augment);
-}
-
-void list_method_options(const TrainOptions& options, OptionList& list) {
-  if (!options.make_scores.empty()) {
-    list.text("make-scores", fmt::format("{}", fmt::join(options.make_scores, ",")));
-    return list_scoring_options(options.divergence, list);
-  }
-  const PrunerOptions& pruner = options.pruner;
-  list.text("method", options.method);
-  list.number("pruning-rate", pruner.common.pruning_rate);
-  if (options.method == "rcap") {
-    list.number("beta", pruner.rcap.beta);
-    list.text("class-share", name_of(pruner.rcap.class_share));
-    list.text("initial-loss", name_of(pruner.rcap.initial_loss));
-    list.text("clip", name_of(pruner.rcap.clip));
-    list.number("min-per-class", pruner.rcap.min_per_class);
-  } else if (options.method == "infobatch") {
-    list.number("prune-probability", pruner.infobatch.prune_probability);
-    list.number("annealing", pruner.infobatch.annealing);
-    list.flag("meet-rate", pruner.infobatch.batch_size.has_value());
-  } else if (options.method == "ucb" || options.method == "epsilon-greedy") {
-    const BanditOptions& bandit = options.method == "ucb" ? pruner.ucb : pruner.epsilon_greedy;
-    list.number("loss-weight", bandit.learning_rate);
-    list.number("period", bandit.period);
-    if (options.method == "ucb") list.number("confidence", bandit.confidence);
-    if (options.method == "epsilon-greedy") list.number("epsilon", bandit.epsilon);
-  } else if (options.method == "rs2-replace") {
-    list.flag("stratified", pruner.rs2_stratified);
-  } else if (options.method == "ccs") {
-    list.number("hard-cutoff", pruner.ccs.hard_cutoff);
-    list.number("strata", pruner.ccs.strata);
-  } else if (options.method == "metriq") {
-    list.text("quota", pruner.metriq.quota == MetriqQuota::Density ? "density" : "size");
-  } else if (options.method == "tdds") {
-    list_scoring_options(options.divergence, list);
-  }
-  if (!options.scores.empty()) list.text("scores", options.scores.string());
-}
-
-void require(bool holds, std::string_view option, auto value, std::string_view rule) {
+void require(bool holds, const std::string& option, auto value, std::string_view rule) {
   if (!holds) throw InvalidArgument(fmt::format("{} is {}; it must be {}", option, value, rule));
 }
 
-void check_table_options(const TrainOptions& options) {
-  if (!trains_on_table(options)) {
-    require(options.label_column.empty(), "--label-column", options.label_column,
-            "left out: only --dataset table has such a column");
-    return;
-  }
-  require(options.model == "mlp", "--dataset table with --model", options.model,
+void check_combinations(const TrainOptions& options, Reader reader) {
+  const auto spelled = [reader](std::string_view name) { return spell(name, reader); };
+  require(!trains_on_table(options) || options.model == "mlp",
+          fmt::format("{} table with {}", spelled("dataset"), spelled("model")), options.model,
           "mlp: the other networks read images");
-}
-
-void require_size(int size, std::string_view option) {
-  constexpr int LargestSize = 4096;
-  require(size >= 0 && size <= LargestSize, option, size, fmt::format("from 0 to {}", LargestSize));
+  require(options.grad_accumulation <= options.batch_size, spelled("grad_accumulation"),
+          options.grad_accumulation, "from 1 to the batch size");
+  const bool is_sgd = options.optimizer == OptimizerKind::Sgd;
+  require(!is_sgd || !options.nesterov || options.momentum > 0,
+          fmt::format("{} on with {}", spelled("nesterov"), spelled("momentum")), options.momentum,
+          "above 0");
+  require(options.resize == 0 || options.image_size == 0 || options.resize >= options.image_size,
+          spelled("resize"), options.resize,
+          fmt::format("at least {}, {}", spelled("image_size"), options.image_size));
+  for (const std::string& method : options.make_scores) {
+    if (needs_scores(method)) continue;
+    throw InvalidArgument(fmt::format(
+        "{}: \"{}\" is no method that chooses by scores; these are {}", spelled("make_scores"),
+        method, methods_that([](auto& m) { return m.needs_scores != Scores::None; })));
+  }
 }
 
 }  // namespace
 
-std::string_view name_of(GroupBy group_by) noexcept {
-  return group_by == GroupBy::Class ? "class" : "group";
-}
-
 bool trains_on_table(const TrainOptions& options) noexcept { return options.dataset == "table"; }
 
-std::vector<NamedOption> list_options(const TrainOptions& options) {
-  OptionList list;
-  list.text("dataset", options.dataset);
-  if (!options.data_folder.empty()) list.text("data", options.data_folder.string());
-  if (!options.label_column.empty()) list.text("label-column", options.label_column);
-  // Only where it is set, so that runs begun without it can be resumed.
-  if (options.train_samples) list.number("train-samples", *options.train_samples);
-  list.number("imbalance", options.imbalance);
-  if (!trains_on_table(options)) list.flag("skip-bad", options.skip_bad);
-  list.text("group-by", name_of(options.group_by));
-  if (!trains_on_table(options)) list_image_options(options, list);
-  list_method_options(options, list);
-  list.text("model", options.model);
-  if (!options.weights.empty()) list.text("weights", options.weights.string());
-  if (options.model == "dinov2-mlp") {
-    list.text("features", name_of(options.dino.features));
-    list.text("head-activation", name_of(options.dino.activation));
-  }
-  list.number("epochs", options.epochs);
-  list.number("batch-size", options.batch_size);
-  list.number("grad-accumulation", options.grad_accumulation);
-  list.text("optimizer", name_of(options.optimizer));
-  list.number("lr", options.learning_rate);
-  if (options.optimizer == OptimizerKind::Sgd) {
-    list.number("momentum", options.momentum);
-    list.flag("nesterov", options.nesterov);
-  }
-  list.number("weight-decay", options.weight_decay);
-  list.text("schedule", name_of(options.schedule));
-  list.number("seed", options.seed);
-  list.number("threads", options.threads);
-  list.text("device", options.device);
-  list.text("precision", name_of(options.precision));
-  list.flag("channels-last", options.channels_last);
-  list.number("evaluate-every", options.evaluate_every);
-  return list.take();
+void list_run_options(OptionFields& fields, TrainOptions& options) {
+  list_data_options(fields, options);
+  list_image_options(fields, options);
+  list_selection_options(fields, options);
+  list_training_options(fields, options);
+  list_machine_options(fields, options);
 }
 
-void check_options(const TrainOptions& options) {
-  const double rate = options.pruner.common.pruning_rate;
-  require(rate >= 0 && rate < 1, "--pruning-rate", rate, "at least 0 and below 1");
-  check_table_options(options);
-  require(options.epochs >= 1, "--epochs", options.epochs, "at least 1");
-  require(options.batch_size >= 1, "--batch-size", options.batch_size, "at least 1");
-  require(options.grad_accumulation >= 1 && options.grad_accumulation <= options.batch_size,
-          "--grad-accumulation", options.grad_accumulation, "from 1 to the batch size");
-  require(std::isfinite(options.learning_rate) && options.learning_rate > 0, "--lr",
-          options.learning_rate, "above 0");
-  require(options.momentum >= 0 && options.momentum < 1, "--momentum", options.momentum,
-          "at least 0 and below 1");
-  require(!options.nesterov || options.momentum > 0, "--nesterov on with --momentum",
-          options.momentum, "above 0");
-  require(std::isfinite(options.weight_decay) && options.weight_decay >= 0, "--weight-decay",
-          options.weight_decay, "at least 0");
-  require_size(options.center_crop, "--center-crop");
-  require_size(options.resize, "--resize");
-  require_size(options.image_size, "--image-size");
-  require(options.resize == 0 || options.image_size == 0 || options.resize >= options.image_size,
-          "--resize", options.resize, fmt::format("at least --image-size, {}", options.image_size));
-  require(options.crop_padding >= 0 && options.crop_padding <= 1024, "--crop-padding",
-          options.crop_padding, "from 0 to 1024");
-  require(options.data_workers >= 1, "--data-workers", options.data_workers, "at least 1");
-  require(options.evaluate_every >= 0, "--evaluate-every", options.evaluate_every, "at least 0");
-  require(options.checkpoint_seconds >= 0, "--checkpoint-seconds", options.checkpoint_seconds,
-          "at least 0");
+void list_options(OptionFields& fields, TrainOptions& options) {
+  list_run_options(fields, options);
+  const MethodInfo* method = find_method(options.method);
+  if (method == nullptr || !options.make_scores.empty()) return;
+  OptionFields own;
+  method->list_options(own, options.pruner);
+  fields.append(own);  // without the seed, epochs and batch size of the run
+}
+
+void list_preset(OptionFields& fields, std::string& preset) {
+  fields.text("preset", preset, "NAME",
+              names_of(presets()) + "; sets what other options leave open");
+}
+
+TrainOptions make_options(std::span<const GivenOption> given, Reader reader) {
+  const Preset& preset = preset_of(given, reader);
+  TrainOptions options;
+  preset.apply(options);
+  const std::string preset_data = options.dataset;
+  set_kinds(options, given, reader);
+  if (options.dataset != preset_data && find_word(given, "preset") == nullptr) {
+    options.imbalance = 1;  // the long tail belongs to the default preset's own data
+  }
+  const MethodInfo& method = require_method(options.method);
+  std::string ignored;
+  OptionFields fields;
+  list_options(fields, options);
+  list_preset(fields, ignored);
+  set_options(fields, method, given, reader);
+  if (const Option* beta = fields.find("beta"); beta != nullptr && !find_word(given, "beta")) {
+    beta->set(fmt::format("{}", preset_beta(preset, options.pruner.common.pruning_rate)));
+  }
+  check_options(options, reader);
+  return options;
+}
+
+TrainOptions make_options_to_go_on(std::span<const GivenOption> stored,
+                                   std::span<const GivenOption> given, Reader reader) {
+  const TrainOptions begun = make_options(stored, Reader::File);
+  TrainOptions options = begun;
+  std::string ignored;
+  OptionFields fields;
+  list_options(fields, options);
+  list_preset(fields, ignored);
+  set_options(fields, require_method(begun.method), given, reader);
+  if (const std::string difference = difference_of(begun, options, reader); !difference.empty()) {
+    throw StateMismatch(fmt::format("the run was begun with other options: {}", difference));
+  }
+  check_options(options, reader);
+  return options;
+}
+
+void check_options(const TrainOptions& options, Reader reader) {
+  TrainOptions copy = options;
+  OptionFields fields;
+  list_options(fields, copy);
+  check(fields, reader);
+  check_combinations(options, reader);
+}
+
+std::string word_of(const TrainOptions& options, std::string_view name) {
+  const std::vector<GivenOption> words = words_of(options);
+  const std::string* word = find_word(words, name);
+  return word == nullptr ? std::string() : *word;
+}
+
+PrunerOptions pruner_options_of(const TrainOptions& options) {
+  PrunerOptions pruner = options.pruner;
+  OptionFields fields;
+  list_options(fields, require_method(options.method), pruner);
+  const std::pair<const char*, std::string> told[] = {
+      {"seed", std::to_string(options.seed)},
+      {"threads", std::to_string(options.threads)},
+      {"epochs", std::to_string(options.epochs)},
+      {"batch_size", options.meet_rate ? std::to_string(options.batch_size) : "none"}};
+  for (const auto& [name, word] : told) {
+    if (const Option* option = fields.find(name)) option->set(word);
+  }
+  return pruner;
+}
+
+std::vector<GivenOption> words_of(const TrainOptions& options) {
+  TrainOptions copy = options;
+  TrainOptions plain;
+  OptionFields fields, defaults;
+  list_options(fields, copy);
+  list_options(defaults, plain);
+  std::vector<GivenOption> words;
+  for (const Option& option : fields.all()) {
+    const std::string word = option.word();
+    const bool worth_telling =
+        option.shapes_result() || word != defaults.find(option.name())->word();
+    if (option.applies() && !word.empty() && worth_telling) {
+      words.push_back({std::string(option.name()), word});
+    }
+  }
+  return words;
+}
+
+std::string to_toml(const TrainOptions& options) {
+  TrainOptions copy = options;
+  OptionFields fields;
+  list_options(fields, copy);
+  return to_toml(words_of(options), fields);
+}
+
+std::string difference_of(const TrainOptions& before, const TrainOptions& after, Reader reader) {
+  const auto shaping_words = [](const TrainOptions& options) {
+    TrainOptions copy = options;
+    OptionFields fields;
+    list_options(fields, copy);
+    std::vector<GivenOption> words = words_of(options);
+    std::erase_if(
+        words, [&](const GivenOption& word) { return !fields.find(word.name)->shapes_result(); });
+    return words;
+  };
+  const std::vector<GivenOption> was = shaping_words(before);
+  const std::vector<GivenOption> is = shaping_words(after);
+  std::vector<std::string> differences;
+  const auto compare = [&](const std::string& name) {
+    const std::string* old_word = find_word(was, name);
+    const std::string* new_word = find_word(is, name);
+    const bool equal = old_word && new_word && *old_word == *new_word;
+    if (equal) return;
+    differences.push_back(fmt::format("{} was {}, now {}", spell(name, reader),
+                                      old_word ? *old_word : "not set",
+                                      new_word ? *new_word : "not set"));
+  };
+  for (const GivenOption& option : is) compare(option.name);
+  for (const GivenOption& option : was) {
+    if (find_word(is, option.name) == nullptr) compare(option.name);
+  }
+  return fmt::format("{}", fmt::join(differences, "; "));
+}
+
+bool lacks_weights(std::span<const GivenOption> given) {
+  return preset_of(given, Reader::Code).starts_from_weights &&
+         find_word(given, "weights") == nullptr;
 }
 
 void require_weights(const TrainOptions& options) {
   if (options.model == "dinov2-mlp" && options.weights.empty()) {
     throw InvalidArgument(
-        "--model dinov2-mlp trains a head on a frozen backbone, which must know something: give "
-        "its "
-        "weights with --weights FILE (docs/models.md tells where they come from)");
+        "the network dinov2-mlp trains a head on a frozen backbone, which must know something: "
+        "give its weights (docs/models.md tells where they come from)");
   }
 }
 

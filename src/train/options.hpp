@@ -3,15 +3,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "data/images/resize_image.hpp"
 #include "models/dino_options.hpp"
 #include "rcap/core/make_pruner.hpp"
-#include "rcap/core/scorers/divergence_scorer.hpp"
+#include "rcap/core/options.hpp"
 
 namespace rcap {
 
@@ -32,11 +32,11 @@ enum class GroupBy {
   Group,  ///< class and attribute, where a data set has them: waterbird on land, ...
 };
 
-/// Everything that shapes one training run.
+/// Everything that shapes one training run. A member is called as its option is.
 struct TrainOptions {
   // Data.
   std::string dataset = "fashion-mnist";
-  std::filesystem::path data_folder;          ///< empty: the data set's usual place
+  std::filesystem::path data;                 ///< empty: the data set's usual place
   std::string label_column;                   ///< of a table; empty: as `TableOptions` has it
   std::optional<std::int64_t> train_samples;  ///< so many of them alone, see `DatasetOptions`
   double imbalance = 1.0;
@@ -56,11 +56,12 @@ struct TrainOptions {
 
   // Method.
   std::string method = "rcap";
-  PrunerOptions pruner;          ///< its seed and threads are those of the run
-  DivergenceOptions divergence;  ///< how the scoring run of tdds listens
-  std::filesystem::path scores;  ///< of a static method; empty: made by a scoring run
-  /// Of ccs, metriq and tdds: only their scores are made (`score`); no method is trained.
-  std::vector<std::string> make_scores;
+  PrunerOptions pruner;   ///< its seed, threads, epochs and batch size are those of the run
+  bool meet_rate = true;  ///< infobatch: the run is shortened to the pruning rate
+  std::int64_t score_epochs = 10;        ///< how many the scoring run of tdds listens to
+  std::int64_t score_window = 10;        ///< how many of them are in a window
+  std::filesystem::path scores;          ///< of a static method; empty: made by a scoring run
+  std::vector<std::string> make_scores;  ///< methods whose scores are made; none is trained
 
   // Network and its training.
   std::string model = "small-cnn";
@@ -70,7 +71,7 @@ struct TrainOptions {
   std::int64_t batch_size = 64;
   std::int64_t grad_accumulation = 1;  ///< a batch is computed in so many parts, to save memory
   OptimizerKind optimizer = OptimizerKind::Sgd;
-  double learning_rate = 0.05;
+  double lr = 0.05;  ///< learning rate at the start
   double momentum = 0.9;
   bool nesterov = false;
   double weight_decay = 5e-4;
@@ -79,7 +80,7 @@ struct TrainOptions {
   // Run.
   std::uint64_t seed = 0;
   int threads = 1;
-  int data_workers = 1;  ///< threads that decode images
+  std::optional<int> data_workers;  ///< threads that decode images; else `threads`
   std::string device = "cpu";
   Precision precision = Precision::Fp32;
   bool channels_last = true;
@@ -87,20 +88,58 @@ struct TrainOptions {
   double checkpoint_seconds = 30;   ///< between checkpoints
 };
 
-[[nodiscard]] std::string_view name_of(GroupBy group_by) noexcept;
+/// Lists the options of a run without those of its method.
+void list_run_options(OptionFields& fields, TrainOptions& options);
+/// Lists all options of a run, those of its method too. What does not apply beside the data set,
+/// method, network and optimizer that are set says so.
+void list_options(OptionFields& fields, TrainOptions& options);
+
+/// Lists the option `preset`, which names what the others begin as.
+void list_preset(OptionFields& fields, std::string& preset);
+
+/// The options of a run: what is given, else what its preset says, else the defaults. A table
+/// without a preset has that of tables. Everything that begins a run ends here: command lines,
+/// files, plans.
+///
+/// @param given   options by name, "preset" among them; each at most once
+/// @param reader  whose spelling messages use
+/// @throws InvalidArgument  an unknown option, preset or method (names the nearest), one that
+///                          does not apply, a value out of range, values that do not go together
+[[nodiscard]] TrainOptions make_options(std::span<const GivenOption> given, Reader reader);
+
+/// The options of a run that goes on: those it was begun with. What is given beside them may
+/// change what shapes no result.
+/// @throws StateMismatch    another value for something that does; names each with both values
+/// @throws InvalidArgument  as `make_options` does
+[[nodiscard]] TrainOptions make_options_to_go_on(std::span<const GivenOption> stored,
+                                                 std::span<const GivenOption> given, Reader reader);
+
+/// @throws InvalidArgument  as `make_options` does, for values
+void check_options(const TrainOptions& options, Reader reader = Reader::Code);
+
+/// Every option that applies and has a value, in a fixed order; what shapes no result only where
+/// it is not at its default. `make_options` makes the same options of it.
+[[nodiscard]] std::vector<GivenOption> words_of(const TrainOptions& options);
+
+/// The word of one of them; empty where it is not among them.
+[[nodiscard]] std::string word_of(const TrainOptions& options, std::string_view name);
+
+/// The same as TOML: what `options.toml` and --dry-run show.
+[[nodiscard]] std::string to_toml(const TrainOptions& options);
+
+/// How the options that shape the result differ: "epochs was 60, now 20; ..."; empty where they do
+/// not.
+[[nodiscard]] std::string difference_of(const TrainOptions& before, const TrainOptions& after,
+                                        Reader reader);
+
+/// The options of the run's method, with what the run tells it: seed, threads, epochs, batch size.
+[[nodiscard]] PrunerOptions pruner_options_of(const TrainOptions& options);
+
+/// Whether the preset's experiment starts from official weights, and none are given.
+[[nodiscard]] bool lacks_weights(std::span<const GivenOption> given);
 
 /// Whether samples are rows of numbers, so that the options of images do not apply.
 [[nodiscard]] bool trains_on_table(const TrainOptions& options) noexcept;
-
-/// The name of an option on the command line and its value as TOML writes it.
-using NamedOption = std::pair<std::string, std::string>;
-
-/// Every option that shapes the result of a run, in a fixed order: what `options.toml` and
-/// --dry-run show, and what must agree when a run is resumed.
-[[nodiscard]] std::vector<NamedOption> list_options(const TrainOptions& options);
-
-/// @throws InvalidArgument  names the first option out of range, or that does not go with another
-void check_options(const TrainOptions& options);
 
 /// @throws InvalidArgument  the network needs weights to start from, and none are given
 void require_weights(const TrainOptions& options);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/nearest_name.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -20,7 +21,7 @@ void apply_fashion_mnist_lt(TrainOptions& options) {
   options.model = "small-cnn";
   options.epochs = 60;
   options.batch_size = 64;
-  options.learning_rate = 0.05;
+  options.lr = 0.05;
 }
 
 /// The same for every table. With SGD classes of ten rows in 40,000 are not learnt in 20 epochs.
@@ -31,7 +32,7 @@ void apply_table(TrainOptions& options) {
   options.epochs = 20;
   options.batch_size = 128;
   options.optimizer = OptimizerKind::AdamW;
-  options.learning_rate = 3e-3;
+  options.lr = 3e-3;
 }
 
 /// The paper's recipe for CIFAR.
@@ -43,7 +44,7 @@ void apply_cifar(TrainOptions& options, const char* dataset) {
   options.model = "resnet18-cifar";
   options.epochs = 200;
   options.batch_size = 128;
-  options.learning_rate = 0.1;
+  options.lr = 0.1;
 }
 
 /// What the paper's four experiments on photographs have in common. Where it is silent: the
@@ -58,7 +59,7 @@ void apply_photographs(TrainOptions& options, const char* dataset, const char* m
   options.flip = true;
   options.trivial_augment = true;
   options.optimizer = OptimizerKind::AdamW;
-  options.learning_rate = 1e-3;
+  options.lr = 1e-3;
   options.weight_decay = 5e-4;
   options.batch_size = 256;
   options.epochs = 5;
@@ -74,7 +75,7 @@ void apply_imagenet(TrainOptions& options) {
 void apply_waterbirds(TrainOptions& options) {
   apply_photographs(options, "waterbirds", "efficientnet-b3");
   options.random_crop = true;
-  options.learning_rate = 4e-5;
+  options.lr = 4e-5;
   options.batch_size = 32;
   options.epochs = 300;
 }
@@ -90,59 +91,58 @@ void apply_inaturalist(TrainOptions& options) {
 }
 
 constexpr std::array Presets{
-    Preset{"fashion-mnist-lt",
-           "Fashion-MNIST made long-tailed (100), small-cnn, 60 epochs: for a laptop",
-           apply_fashion_mnist_lt,
-           false,
-           {1, 1, 1, 1}},
-    Preset{"cifar10",
-           "the paper's CIFAR-10: ResNet-18, 200 epochs",
-           [](TrainOptions& options) { apply_cifar(options, "cifar10"); },
-           false,
-           {3, 1, 2, 1}},
-    Preset{"cifar100",
-           "the paper's CIFAR-100: ResNet-18, 200 epochs",
-           [](TrainOptions& options) { apply_cifar(options, "cifar100"); },
-           false,
-           {3, 2, 2, 2}},
-    Preset{"imagenet",
-           "the paper's ImageNet: a frozen DINOv2 with a trained head, 10 epochs; needs --weights",
-           apply_imagenet,
-           true,
-           {1.0 / 3, 4, 2, 2}},
-    Preset{"waterbirds",
-           "the paper's Waterbirds: EfficientNet-b3, 300 epochs; needs --weights",
-           apply_waterbirds,
-           true,
-           {3, 0.5, 0.5, 0.5}},
-    Preset{"celeba",
-           "the paper's CelebA, blond or not: EfficientFormerV2-S0 from scratch, 5 epochs",
-           apply_celeba,
-           false,
-           {2, 2, 3, 1}},
-    Preset{"inaturalist",
-           "the paper's iNaturalist, 13 superclasses: ResNet-50, 5 epochs; needs --weights",
-           apply_inaturalist,
-           true,
-           {2, 3, 3, 1.0 / 3}},
-    Preset{"table",
-           "a table of numbers and categories, mlp, 20 epochs: takes seconds; needs --data",
-           apply_table,
-           false,
-           {1, 1, 1, 1}},
+    Preset{.name = "fashion-mnist-lt",
+           .summary = "Fashion-MNIST made long-tailed (100), small-cnn, 60 epochs: for a laptop",
+           .apply = apply_fashion_mnist_lt},
+    Preset{.name = "cifar10",
+           .summary = "the paper's CIFAR-10: ResNet-18, 200 epochs",
+           .apply = [](TrainOptions& options) { apply_cifar(options, "cifar10"); },
+           .beta = {3, 1, 2, 1}},
+    Preset{.name = "cifar100",
+           .summary = "the paper's CIFAR-100: ResNet-18, 200 epochs",
+           .apply = [](TrainOptions& options) { apply_cifar(options, "cifar100"); },
+           .beta = {3, 2, 2, 2}},
+    Preset{
+        .name = "imagenet",
+        .summary =
+            "the paper's ImageNet: a frozen DINOv2 with a trained head, 10 epochs; needs weights",
+        .apply = apply_imagenet,
+        .starts_from_weights = true,
+        .beta = {1.0 / 3, 4, 2, 2}},
+    Preset{.name = "waterbirds",
+           .summary = "the paper's Waterbirds: EfficientNet-b3, 300 epochs; needs weights",
+           .apply = apply_waterbirds,
+           .starts_from_weights = true,
+           .beta = {3, 0.5, 0.5, 0.5}},
+    Preset{
+        .name = "celeba",
+        .summary = "the paper's CelebA, blond or not: EfficientFormerV2-S0 from scratch, 5 epochs",
+        .apply = apply_celeba,
+        .beta = {2, 2, 3, 1}},
+    Preset{
+        .name = "inaturalist",
+        .summary = "the paper's iNaturalist, 13 superclasses: ResNet-50, 5 epochs; needs weights",
+        .apply = apply_inaturalist,
+        .starts_from_weights = true,
+        .beta = {2, 3, 3, 1.0 / 3}},
+    Preset{
+        .name = "table",
+        .summary = "a table of numbers and categories, mlp, 20 epochs: takes seconds; needs data",
+        .apply = apply_table},
 };
 
 }  // namespace
 
 std::span<const Preset> presets() noexcept { return Presets; }
 
-const Preset& find_preset(std::string_view name) {
-  std::vector<std::string_view> names;
+const Preset& find_preset(std::string_view name, Reader reader) {
+  std::vector<std::string> names;
   for (const Preset& preset : Presets) {
     if (preset.name == name) return preset;
-    names.push_back(preset.name);
+    names.emplace_back(preset.name);
   }
-  throw InvalidArgument(fmt::format("--preset \"{}\" is none of {}", name, fmt::join(names, ", ")));
+  throw InvalidArgument(fmt::format("{} \"{}\" is none of {}{}", spell("preset", reader), name,
+                                    fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 double preset_beta(const Preset& preset, double pruning_rate) noexcept {

@@ -12,16 +12,16 @@ struct Preset {
   std::string_view name;
   std::string_view summary;
   void (*apply)(TrainOptions&);
-  bool starts_from_weights;  ///< official ones, which the user has to give
+  bool starts_from_weights = false;  ///< official ones, which the user has to give
   /// The paper's temperature at pruning rates 0.5, 0.7, 0.8 and 0.9; all 1 where it has none.
-  double beta[4];
+  double beta[4] = {1, 1, 1, 1};
 };
 
 /// All presets, the default one first.
 [[nodiscard]] std::span<const Preset> presets() noexcept;
 
 /// @throws InvalidArgument  an unknown name (lists the known ones)
-[[nodiscard]] const Preset& find_preset(std::string_view name);
+[[nodiscard]] const Preset& find_preset(std::string_view name, Reader reader = Reader::Code);
 
 /// The temperature of a preset at a rate: the paper's where it gives one, else 1.
 [[nodiscard]] double preset_beta(const Preset& preset, double pruning_rate) noexcept;

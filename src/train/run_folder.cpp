@@ -14,6 +14,7 @@
 
 #include "base/make_folder.hpp"
 #include "base/text_file.hpp"
+#include "io/toml_options.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -21,10 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-constexpr const char* OptionsName = "options.toml";
-constexpr const char* RecordsName = "epochs.jsonl";
-constexpr const char* SummaryName = "summary.json";
 
 double seconds_since_1970() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -41,31 +38,16 @@ int open_or_fail(const fs::path& path, int flags) {
   return descriptor;
 }
 
-/// The value of an option in the text of options.toml.
-std::string stored_value(const std::vector<std::string>& lines, const std::string& name) {
-  for (const std::string& line : lines) {
-    if (line.starts_with(name + " = ")) return line.substr(name.size() + 3);
-  }
-  return "not set";
-}
-
 }  // namespace
-
-std::string to_toml(std::span<const NamedOption> options) {
-  std::string text;
-  for (const auto& [name, value] : options) text += fmt::format("{} = {}\n", name, value);
-  return text;
-}
 
 RunFolder::RunFolder(const fs::path& path) : path_(path) {
   make_folder(path_);
   lock_ = open_or_fail(path_ / "lock", O_RDWR | O_CREAT);
   if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_);
-    throw InvalidArgument(
-        fmt::format("{}: another process trains into this folder; wait for it, or choose another "
-                    "--out",
-                    path_.string()));
+    throw InvalidArgument(fmt::format(
+        "{}: another process trains into this folder; wait for it, or choose another one",
+        path_.string()));
   }
 }
 
@@ -75,7 +57,7 @@ RunFolder::~RunFolder() {
 }
 
 bool RunFolder::has_run() const {
-  if (!fs::exists(path_ / OptionsName)) return false;
+  if (!fs::exists(path_ / run_files::Options)) return false;
   std::error_code error;
   const bool has_checkpoint = std::ranges::any_of(
       fs::directory_iterator(checkpoints(), error), [](const fs::directory_entry& entry) {
@@ -84,44 +66,38 @@ bool RunFolder::has_run() const {
   return has_checkpoint || fs::exists(scores());
 }
 
-void RunFolder::begin(std::span<const NamedOption> options) {
+void RunFolder::begin(const TrainOptions& options) {
   std::error_code ignored;
-  fs::remove(path_ / RecordsName, ignored);
-  fs::remove(path_ / SummaryName, ignored);
+  fs::remove(path_ / run_files::Records, ignored);
+  fs::remove(path_ / run_files::Summary, ignored);
   fs::remove(scores(), ignored);
   fs::remove_all(checkpoints(), ignored);
   remove_event_files();
-  write_text(path_ / OptionsName, to_toml(options));
+  write_text(path_ / run_files::Options, to_toml(options));
   open_records();
 }
 
-void RunFolder::require_same_options(std::span<const NamedOption> options) const {
-  const fs::path path = path_ / OptionsName;
-  const auto lines = lines_of(read_text(path));
-  std::string differences;
-  for (const auto& [name, value] : options) {
-    const std::string stored = stored_value(lines, name);
-    if (stored == value) continue;
-    differences +=
-        fmt::format("{}--{} was {}, now {}", differences.empty() ? "" : "; ", name, stored, value);
-  }
-  if (differences.empty()) return;
+void RunFolder::require_same_options(const TrainOptions& options) const {
+  const fs::path path = path_ / run_files::Options;
+  const TrainOptions begun = make_options(read_toml_options(path), Reader::File);
+  const std::string difference = difference_of(begun, options, Reader::File);
+  if (difference.empty()) return;
   throw StateMismatch(
-      fmt::format("{}: the run was begun with other options: {}; resume with the same ones (--out "
-                  "and --resume alone will do), or begin a new run in another --out",
-                  path.string(), differences));
+      fmt::format("{}: the run was begun with other options: {}; resume it with the same ones, or "
+                  "begin a new run in another folder",
+                  path.string(), difference));
 }
 
 void RunFolder::go_on(std::int64_t epoch_count) {
   std::error_code ignored;
-  fs::remove(path_ / SummaryName, ignored);
-  const fs::path records_path = path_ / RecordsName;
+  fs::remove(path_ / run_files::Summary, ignored);
+  const fs::path records_path = path_ / run_files::Records;
   auto lines =
       fs::exists(records_path) ? lines_of(read_text(records_path)) : std::vector<std::string>();
   if (std::cmp_less(lines.size(), epoch_count)) {
     throw BadFile(
         fmt::format("{}: has {} epochs, the checkpoint was made after {}; begin a new run "
-                    "in another --out",
+                    "in another folder",
                     records_path.string(), lines.size(), epoch_count));
   }
   lines.resize(static_cast<std::size_t>(epoch_count));
@@ -142,7 +118,7 @@ void RunFolder::go_on(std::int64_t epoch_count) {
 }
 
 void RunFolder::open_records() {
-  records_file_ = open_or_fail(path_ / RecordsName, O_WRONLY | O_CREAT | O_APPEND);
+  records_file_ = open_or_fail(path_ / run_files::Records, O_WRONLY | O_CREAT | O_APPEND);
   events_ = std::make_unique<EventFile>(path_, seconds_since_1970());
 }
 
@@ -150,7 +126,7 @@ void RunFolder::add(const EpochRecord& record) {
   records_.push_back(record);
   const std::string line = Json(record).dump() + '\n';
   if (::write(records_file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    fail(path_ / RecordsName, "cannot be written");
+    fail(path_ / run_files::Records, "cannot be written");
   }
   add_events(record);
   events_->flush();
@@ -183,11 +159,11 @@ void RunFolder::remove_event_files() const {
 }
 
 void RunFolder::sync_records() {
-  if (::fsync(records_file_) != 0) fail(path_ / RecordsName, "cannot be synced");
+  if (::fsync(records_file_) != 0) fail(path_ / run_files::Records, "cannot be synced");
 }
 
 void RunFolder::write_summary(const Summary& summary) {
-  write_text(path_ / SummaryName, to_text(summary));
+  write_text(path_ / run_files::Summary, to_text(summary));
 }
 
 }  // namespace rcap

@@ -13,6 +13,15 @@
 
 namespace rcap {
 
+/// What the files of a run are called.
+namespace run_files {
+inline constexpr const char* Options = "options.toml";
+inline constexpr const char* Records = "epochs.jsonl";
+inline constexpr const char* Summary = "summary.json";
+inline constexpr const char* Scores = "scores.safetensors";
+inline constexpr const char* Checkpoints = "checkpoint";
+}  // namespace run_files
+
 /// The folder of one run: options.toml, epochs.jsonl, summary.json, checkpoint/ and event
 /// files. One process at a time holds it.
 class RunFolder {
@@ -26,17 +35,17 @@ class RunFolder {
   RunFolder& operator=(const RunFolder&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-  [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / "checkpoint"; }
+  [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / run_files::Checkpoints; }
   /// Scores that the run's own scoring run made.
-  [[nodiscard]] std::filesystem::path scores() const { return path_ / "scores.safetensors"; }
+  [[nodiscard]] std::filesystem::path scores() const { return path_ / run_files::Scores; }
 
   /// Whether it holds something that took time: a checkpoint, or scores.
   [[nodiscard]] bool has_run() const;
 
   /// Begins a new run.
-  void begin(std::span<const NamedOption> options);
+  void begin(const TrainOptions& options);
   /// @throws StateMismatch  the run has other options; names each with both values
-  void require_same_options(std::span<const NamedOption> options) const;
+  void require_same_options(const TrainOptions& options) const;
   /// Goes on with a run after the first `epoch_count` of its epochs; later records go away.
   /// @throws BadFile  a file of the run is damaged
   void go_on(std::int64_t epoch_count);
@@ -61,8 +70,5 @@ class RunFolder {
   std::unique_ptr<EventFile> events_;
   std::vector<EpochRecord> records_;
 };
-
-/// The options of a run as TOML, and back.
-[[nodiscard]] std::string to_toml(std::span<const NamedOption> options);
 
 }  // namespace rcap

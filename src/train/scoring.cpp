@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Classes = std::shared_ptr<const ClassIndex>;
 
-/// One part in so many of each class is held out for MetriQ.
+/// One part in so many of each class is held out for recalls.
 constexpr std::int64_t HeldOutPart = 10;
 /// Streams of `Purpose::Subsample` are told apart by their epoch; others count from 0 up.
 constexpr std::int64_t HeldOutStream = -10;
@@ -52,24 +52,36 @@ std::vector<ClassId> predicted_groups(std::span<const ClassId> groups, const Spl
   return predicted;
 }
 
-bool contains(std::span<const std::string> methods, std::string_view method) {
-  return std::ranges::find(methods, method) != methods.end();
+/// Those of the methods that choose by such scores.
+std::vector<std::string> choosing_by(Scores kind, std::span<const std::string> methods) {
+  std::vector<std::string> chosen;
+  std::ranges::copy_if(methods, std::back_inserter(chosen), [&](const std::string& method) {
+    return require_method(method).needs_scores == kind;
+  });
+  return chosen;
 }
 
-/// Listens with the scorers of ccs and tdds to one training on everything.
+void note_seconds(SampleScores& scores, std::span<const std::string> methods, double seconds) {
+  for (const std::string& method : methods) scores.seconds[method] = seconds;
+}
+
+/// Listens for margins and divergences to one training on everything.
 /// @return false if the listener stopped it
 bool listen_to_training(const TrainOptions& options, std::span<const std::string> methods,
                         const Dataset& dataset, const Classes& classes, TrainListener& listener,
-                        Scores& scores) {
+                        SampleScores& scores) {
+  const auto by_margins = choosing_by(Scores::Margins, methods);
+  const auto by_divergences = choosing_by(Scores::Divergences, methods);
+  if (by_margins.empty() && by_divergences.empty()) return true;
   double seconds = 0;
   Session session(options, dataset, dataset.train, keep_all(options, classes), "scoring", listener);
   std::optional<MarginScorer> margins;
-  if (contains(methods, "ccs")) margins.emplace(labels_of(dataset));
+  if (!by_margins.empty()) margins.emplace(labels_of(dataset));
   std::optional<DivergenceScorer> divergences;
-  if (contains(methods, "tdds")) {
-    DivergenceOptions listening = options.divergence;
-    listening.epochs = std::min(listening.epochs, options.epochs);
-    listening.window = std::min(listening.window, listening.epochs);
+  if (!by_divergences.empty()) {
+    const std::int64_t epochs = std::min(options.score_epochs, options.epochs);
+    const DivergenceOptions listening{.epochs = epochs,
+                                      .window = std::min(options.score_window, epochs)};
     divergences.emplace(labels_of(dataset), listening);
   }
   while (margins ? !session.done() : !divergences->done()) {
@@ -84,17 +96,17 @@ bool listen_to_training(const TrainOptions& options, std::span<const std::string
       if (!trained) return false;
       if (diverges) divergences->end_epoch();
     }
-    if (diverges) scores.seconds["tdds"] = seconds;
+    if (diverges) note_seconds(scores, by_divergences, seconds);
   }
   if (margins) {
     scores.margins = margins->scores();
-    scores.seconds["ccs"] = seconds;
+    note_seconds(scores, by_margins, seconds);
   }
   if (divergences) scores.divergences = divergences->scores();
   return true;
 }
 
-/// A tenth of each class, held out of the training of metriq.
+/// A tenth of each class, held out of the training that measures recalls.
 SampleSet held_out_samples(const TrainOptions& options, const ClassIndex& classes) {
   std::vector<std::int64_t> counts;
   for (const std::int64_t size : classes.class_sizes()) {
@@ -105,11 +117,10 @@ SampleSet held_out_samples(const TrainOptions& options, const ClassIndex& classe
                         RandomStream(options.seed, Purpose::Subsample, HeldOutStream));
 }
 
-/// Trains on nine tenths and measures the recalls of metriq on the rest.
+/// Trains on nine tenths and measures recalls on the rest.
 /// @return false if the listener stopped it
 bool measure_recalls(const TrainOptions& options, const Dataset& dataset, const Classes& classes,
-                     TrainListener& listener, Scores& scores) {
-  const Stopwatch watch(scores.seconds["metriq"]);
+                     TrainListener& listener, SampleScores& scores) {
   const SampleSet held_out = held_out_samples(options, *classes);
   SampleSet rest = SampleSet::all(classes->sample_count());
   rest.subtract(held_out);
@@ -169,27 +180,26 @@ std::string metadata_of(const SafetensorsFile& file, const char* key) {
 
 }  // namespace
 
-bool needs_scoring(const std::string& method) {
-  const MethodInfo* info = find_method(method);
-  return info != nullptr && (info->needs_scores || info->needs_recalls);
-}
-
-std::optional<Scores> make_scores(const TrainOptions& options, std::span<const std::string> methods,
-                                  const Dataset& dataset, const Classes& classes,
-                                  TrainListener& listener) {
-  Scores scores;
-  if ((contains(methods, "ccs") || contains(methods, "tdds")) &&
-      !listen_to_training(options, methods, dataset, classes, listener, scores)) {
+std::optional<SampleScores> make_scores(const TrainOptions& options,
+                                        std::span<const std::string> methods,
+                                        const Dataset& dataset, const Classes& classes,
+                                        TrainListener& listener) {
+  SampleScores scores;
+  if (!listen_to_training(options, methods, dataset, classes, listener, scores)) {
     return std::nullopt;
   }
-  if (contains(methods, "metriq") &&
-      !measure_recalls(options, dataset, classes, listener, scores)) {
-    return std::nullopt;
+  if (const auto by_recalls = choosing_by(Scores::Recalls, methods); !by_recalls.empty()) {
+    double seconds = 0;
+    {
+      const Stopwatch watch(seconds);
+      if (!measure_recalls(options, dataset, classes, listener, scores)) return std::nullopt;
+    }
+    note_seconds(scores, by_recalls, seconds);
   }
   return scores;
 }
 
-void write_scores(const fs::path& path, const Scores& scores, const TrainOptions& options,
+void write_scores(const fs::path& path, const SampleScores& scores, const TrainOptions& options,
                   const ClassIndex& classes) {
   std::vector<TensorView> tensors;
   if (!scores.margins.empty()) {
@@ -211,7 +221,8 @@ void write_scores(const fs::path& path, const Scores& scores, const TrainOptions
   write_safetensors(path, tensors, metadata);
 }
 
-Scores read_scores(const fs::path& path, const TrainOptions& options, const ClassIndex& classes) {
+SampleScores read_scores(const fs::path& path, const TrainOptions& options,
+                         const ClassIndex& classes) {
   const SafetensorsFile file(path);
   const auto seconds = file.metadata().find(SecondsPrefix + options.method);
   if (seconds == file.metadata().end()) {
@@ -225,11 +236,12 @@ Scores read_scores(const fs::path& path, const TrainOptions& options, const Clas
                     "imbalance and seed",
                     path.string()));
   }
-  Scores scores;
+  SampleScores scores;
   const std::int64_t samples = classes.sample_count();
-  if (options.method == "ccs") {
+  const Scores kind = require_method(options.method).needs_scores;
+  if (kind == Scores::Margins) {
     scores.margins = values_of<float>(path, file, MarginsName, TensorType::F32, samples);
-  } else if (options.method == "tdds") {
+  } else if (kind == Scores::Divergences) {
     scores.divergences = values_of<float>(path, file, DivergencesName, TensorType::F32, samples);
   } else {
     scores.recalls =

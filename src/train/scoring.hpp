@@ -15,41 +15,37 @@ namespace rcap {
 
 /// What static methods choose by, from training on all data. Methods that were not asked for
 /// have nothing here.
-struct Scores {
-  std::vector<float> margins;             ///< per sample, for ccs
-  std::vector<float> divergences;         ///< per sample, for tdds
-  std::vector<double> recalls;            ///< per class, for metriq
+struct SampleScores {
+  std::vector<float> margins;             ///< per sample
+  std::vector<float> divergences;         ///< per sample
+  std::vector<double> recalls;            ///< per class
   std::map<std::string, double> seconds;  ///< what scoring takes for each method alone
 };
-
-/// Whether a method chooses by scores.
-[[nodiscard]] bool needs_scoring(const std::string& method);
 
 /// Makes the scoring run of some methods: the same network, trained as the run will be but on
 /// everything.
 ///
-///  - ccs: the margins of every sample, summed over all epochs.
-///  - tdds: the predictions of the first `divergence.epochs` epochs.
-///  - metriq: a tenth of each class is held out; the recalls on it at the best epoch.
+///  - Margins: of every sample, summed over all epochs.
+///  - Divergences: of the predictions of the first `score_epochs` epochs.
+///  - Recalls: a tenth of each class is held out; the recalls on it at the best epoch.
 ///
-/// ccs and tdds listen to one training; metriq, which must not see all samples, has its own.
+/// Margins and divergences come from one training; recalls, for which not all samples may be seen,
+/// from one of their own.
 /// It is not checkpointed: killed, it begins again, and ends the same.
 /// @return nothing if the listener stopped it
-[[nodiscard]] std::optional<Scores> make_scores(const TrainOptions& options,
-                                                std::span<const std::string> methods,
-                                                const Dataset& dataset,
-                                                const std::shared_ptr<const ClassIndex>& classes,
-                                                TrainListener& listener);
+[[nodiscard]] std::optional<SampleScores> make_scores(
+    const TrainOptions& options, std::span<const std::string> methods, const Dataset& dataset,
+    const std::shared_ptr<const ClassIndex>& classes, TrainListener& listener);
 
-/// Scores as a file that other runs can use (--scores): safetensors with the fingerprint of
-/// the labels and the seconds of each method.
-void write_scores(const std::filesystem::path& path, const Scores& scores,
+/// Scores as a file that other runs can use (`TrainOptions::scores`): safetensors with the
+/// fingerprint of the labels and the seconds of each method.
+void write_scores(const std::filesystem::path& path, const SampleScores& scores,
                   const TrainOptions& options, const ClassIndex& classes);
 
 /// The scores of `options.method`.
 /// @throws BadFile        not a file of scores
 /// @throws StateMismatch  scores of other methods or of another data set
-[[nodiscard]] Scores read_scores(const std::filesystem::path& path, const TrainOptions& options,
-                                 const ClassIndex& classes);
+[[nodiscard]] SampleScores read_scores(const std::filesystem::path& path,
+                                       const TrainOptions& options, const ClassIndex& classes);
 
 }  // namespace rcap

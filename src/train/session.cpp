@@ -61,10 +61,11 @@ Session::Session(const TrainOptions& options, const Dataset& dataset, const Spli
       phase_(phase),
       listener_(listener),
       reader_(train, Transform(transform_options(options, dataset, true)),
-              {.batch_size = options.batch_size, .workers = options.data_workers}),
+              {.batch_size = options.batch_size,
+               .workers = options.data_workers.value_or(options.threads)}),
       engine_(options, reader_.shape(), dataset.class_count()),
       planned_(pruner_->planned_batches(options.epochs, options.batch_size)),
-      schedule_(options.schedule, options.learning_rate, options.epochs, planned_) {
+      schedule_(options.schedule, options.lr, options.epochs, planned_) {
   state_.class_loss_sums.resize(pruner_->classes().class_sizes().size());
 }
 
@@ -94,7 +95,8 @@ void Session::initial_pass() {
   // As in training batches are mixed, since each is normalised by its own statistics.
   const auto order = training_order(all_ids(train_), options_.seed, InitialEpoch);
   BatchReader reader(train_, Transform(transform_options(options_, dataset_, false)),
-                     {.batch_size = options_.batch_size, .workers = options_.data_workers});
+                     {.batch_size = options_.batch_size,
+                      .workers = options_.data_workers.value_or(options_.threads)});
   reader.start(order, 0, std::nullopt);
   std::int64_t samples = 0;
   const Position position{.epoch = InitialEpoch};
@@ -194,9 +196,9 @@ void Session::check_losses(const Batch& batch, std::span<const float> losses,
 }
 
 std::vector<ClassId> Session::predict(const Split& split) {
-  BatchReader reader(
-      split, Transform(transform_options(options_, dataset_, false)),
-      {.batch_size = evaluation_batch(reader_.shape()), .workers = options_.data_workers});
+  BatchReader reader(split, Transform(transform_options(options_, dataset_, false)),
+                     {.batch_size = evaluation_batch(reader_.shape()),
+                      .workers = options_.data_workers.value_or(options_.threads)});
   const std::vector<SampleId> ids = all_ids(split);
   reader.start(ids, 0, std::nullopt);
   std::vector<ClassId> predictions;

@@ -29,12 +29,6 @@ void set_threads(int threads) {
 
 /// Options that follow from others.
 TrainOptions completed(TrainOptions options) {
-  options.pruner.common.seed = options.seed;
-  options.pruner.common.threads = options.threads;
-  options.pruner.infobatch.epochs = options.epochs;
-  if (options.pruner.infobatch.batch_size) {
-    options.pruner.infobatch.batch_size = options.batch_size;
-  }
   if (options.evaluate_every == 0) options.evaluate_every = (options.epochs + 9) / 10;
   return options;
 }
@@ -46,22 +40,22 @@ int least_side(const TrainOptions& options) {
 }
 
 Dataset open_data(const TrainOptions& options) {
-  return open_dataset(options.dataset, {.folder = options.data_folder,
+  return open_dataset(options.dataset, {.folder = options.data,
                                         .label_column = options.label_column,
                                         .train_samples = options.train_samples,
                                         .imbalance = options.imbalance,
                                         .seed = options.seed,
                                         .least_side = least_side(options),
                                         .skip_bad = options.skip_bad,
-                                        .threads = options.data_workers});
+                                        .threads = options.data_workers.value_or(options.threads)});
 }
 
 /// A pack holds what its centre crop left; the same crop again would leave less.
 void require_uncropped(const Dataset& dataset, const TrainOptions& options) {
   if (!dataset.is_center_cropped || options.center_crop == 0) return;
   throw InvalidArgument(fmt::format(
-      "--center-crop {}: the images of {} were cropped when they were packed; give --center-crop 0",
-      options.center_crop, options.data_folder.string()));
+      "a center crop of {}: the images of {} were cropped when they were packed; crop them by 0",
+      options.center_crop, options.data.string()));
 }
 
 /// One run in its folder.
@@ -71,15 +65,13 @@ class Run {
       : options_(completed(options)),
         resume_(run.resume),
         listener_(listener),
-        named_options_(list_options(options_)),
         folder_(run.out),
         checkpoints_(folder_.checkpoints()) {
     if (folder_.has_run() && !resume_) {
-      throw InvalidArgument(
-          fmt::format("{}: has a run already; go on with it by --resume, or choose another --out",
-                      folder_.path().string()));
+      throw InvalidArgument(fmt::format(
+          "{}: has a run already; resume it, or choose another folder", folder_.path().string()));
     }
-    if (folder_.has_run()) folder_.require_same_options(named_options_);
+    if (folder_.has_run()) folder_.require_same_options(options_);
     set_threads(options_.threads);
     const Stopwatch watch(setup_seconds_);
     dataset_ = open_data(options_);
@@ -94,7 +86,7 @@ class Run {
   bool score() {
     listener_.on_start(dataset_, options_);
     if (fs::exists(folder_.scores())) return true;  // made by the run that is resumed
-    folder_.begin(named_options_);
+    folder_.begin(options_);
     const auto scores = make_scores(options_, options_.make_scores, dataset_, classes_, listener_);
     if (scores) write_scores(folder_.scores(), *scores, options_, *classes_);
     return scores.has_value();
@@ -103,14 +95,14 @@ class Run {
   std::optional<Summary> execute() {
     listener_.on_start(dataset_, options_);
     const bool goes_on = folder_.has_run();
-    if (!goes_on) folder_.begin(named_options_);
+    if (!goes_on) folder_.begin(options_);
     if (!prepare_scores()) return std::nullopt;
     std::optional<Session> session;
     {
       const Stopwatch watch(setup_seconds_);
       session.emplace(options_, dataset_, dataset_.train,
-                      make_pruner(options_.method, classes_, options_.pruner), "training",
-                      listener_);
+                      make_pruner(options_.method, classes_, pruner_options_of(options_)),
+                      "training", listener_);
     }
     for (const std::string& remark : session->engine().remarks()) listener_.on_remark(remark);
     const bool has_checkpoint = checkpoints_.any();
@@ -139,9 +131,9 @@ class Run {
   /// Makes, or reads, what a static method chooses by.
   /// @return false if the listener stopped it
   bool prepare_scores() {
-    if (!needs_scoring(options_.method)) return true;
+    if (require_method(options_.method).needs_scores == Scores::None) return true;
     const fs::path given = options_.scores.empty() ? folder_.scores() : options_.scores;
-    Scores scores;
+    SampleScores scores;
     if (!options_.scores.empty() || fs::exists(given)) {
       scores = read_scores(given, options_, *classes_);
     } else {
@@ -150,8 +142,8 @@ class Run {
       scores = std::move(*made);
       write_scores(given, scores, options_, *classes_);
     }
-    auto& per_sample = options_.method == "ccs" ? scores.margins : scores.divergences;
-    options_.pruner.scores = std::move(per_sample);
+    const bool by_margins = require_method(options_.method).needs_scores == Scores::Margins;
+    options_.pruner.scores = std::move(by_margins ? scores.margins : scores.divergences);
     options_.pruner.recalls = std::move(scores.recalls);
     scoring_seconds_ = scores.seconds[options_.method];
     return true;
@@ -211,17 +203,18 @@ class Run {
   }
 
   [[nodiscard]] Summary summarise(Session& session) const {
-    const bool is_rcap = options_.method == "rcap";
-    const RcapOptions& rcap = options_.pruner.rcap;
     Summary summary;
     summary.dataset = options_.dataset;
     summary.imbalance = options_.imbalance;
     summary.model = options_.model;
-    summary.group_by = name_of(options_.group_by);
+    summary.group_by = word_of(options_, "group_by");
     summary.method = options_.method;
-    if (is_rcap) summary.class_share = name_of(rcap.class_share);
-    summary.pruning_rate = options_.method == "full" ? 0 : options_.pruner.common.pruning_rate;
-    if (is_rcap) summary.beta = rcap.beta;
+    summary.class_share = word_of(options_, "class_share");
+    summary.pruning_rate =
+        require_method(options_.method).keeps_all ? 0 : options_.pruner.common.pruning_rate;
+    if (const std::string beta = word_of(options_, "beta"); !beta.empty()) {
+      summary.beta = std::stod(beta);
+    }
     summary.seed = options_.seed;
     summary.n_train = dataset_.train.size();
     summary.keep_count = session.pruner().keep_count();
@@ -240,7 +233,6 @@ class Run {
   TrainOptions options_;
   bool resume_;
   TrainListener& listener_;
-  std::vector<NamedOption> named_options_;
   RunFolder folder_;
   Checkpoints checkpoints_;
   Dataset dataset_;
@@ -262,12 +254,6 @@ std::optional<Summary> train(const TrainOptions& options, const RunOptions& run,
 bool score(const TrainOptions& options, const RunOptions& run, TrainListener& listener) {
   check_options(options);
   require_weights(options);
-  for (const std::string& method : options.make_scores) {
-    if (needs_scoring(method)) continue;
-    throw InvalidArgument(fmt::format(
-        "--make-scores: \"{}\" is no method that chooses by scores; these are ccs, metriq, tdds",
-        method));
-  }
   return Run(options, run, listener).score();
 }
 

@@ -1,5 +1,6 @@
 """What the tests of rcap's commands share."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -11,6 +12,12 @@ import numpy as np
 PROGRAM = pathlib.Path(os.environ.get("RCAP_PROGRAM", "build/rcap")).resolve()
 SAMPLE_COUNT = 300
 CLASS_COUNT = 5
+
+
+def methods():
+    """All methods as the program itself knows them, by name."""
+    told = subprocess.run([PROGRAM, "doctor", "--json"], capture_output=True, text=True, check=True).stdout
+    return {method["name"]: method for method in json.loads(told)["methods"]}
 
 
 class CliTest(unittest.TestCase):

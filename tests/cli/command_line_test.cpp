@@ -13,6 +13,7 @@ namespace rcap::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StrEq;
 
@@ -22,18 +23,20 @@ enum class Colour { Red, Green };
 struct Paint {
   std::int64_t layers = 2;
   std::uint64_t seed = 0;
-  std::optional<double> thickness;
+  double thickness = 0.1;
+  std::optional<std::int64_t> walls;
   Colour colour = Colour::Red;
   bool dry = false;
   int threads = 1;
 
   void parse(const std::vector<std::string>& words) {
     CommandLine line("paint", "Paints.", "");
-    line.number("--layers", layers, "N", "coats");
-    line.number("--seed", seed, "S", "seed");
-    line.number("--thickness", thickness, "X", "of a coat");
-    line.choice("--colour", colour, {{"red", Colour::Red}, {"green", Colour::Green}}, "which");
-    line.flag("--dry", dry, "wait");
+    line.count("layers", layers, "N", "coats");
+    line.count("seed", seed, "S", "seed");
+    line.number("thickness", thickness, "X", "of a coat", Range::above(0));
+    line.count("walls", walls, "W", "how many [all]");
+    line.choice("colour", colour, {"red", "green"}, "which");
+    line.flag("dry", dry, "wait");
     line.threads(threads);
     line.config();
     ASSERT_TRUE(line.parse(words));
@@ -51,8 +54,9 @@ struct Paint {
 
 TEST(CommandLine, PutsValuesIntoTheirVariables) {
   Paint paint;
-  paint.parse({"--layers", "-3", "--thickness=0.5", "--colour", "green", "--dry"});
+  paint.parse({"--layers", "-3", "--thickness=0.5", "--colour", "green", "--dry", "--walls=4"});
   EXPECT_EQ(paint.layers, -3);
+  EXPECT_EQ(paint.walls, 4);
   EXPECT_EQ(paint.thickness, 0.5);
   EXPECT_EQ(paint.colour, Colour::Green);
   EXPECT_TRUE(paint.dry);
@@ -88,8 +92,39 @@ TEST(CommandLine, RefusesAMissingOrDoubleValue) {
 }
 
 TEST(CommandLine, BoundsTheThreads) {
-  EXPECT_THAT(Paint().refusal({"--threads", "0"}), HasSubstr("--threads 0"));
-  EXPECT_THAT(Paint().refusal({"--threads", "1000000"}), HasSubstr("--threads 1000000"));
+  EXPECT_THAT(Paint().refusal({"--threads", "0"}),
+              HasSubstr("--threads is 0; it must lie between 1 and 4096"));
+  EXPECT_THAT(Paint().refusal({"--threads", "1000000"}), HasSubstr("--threads is 1000000"));
+}
+
+TEST(CommandLine, NamesAValueOutOfRange) {
+  EXPECT_EQ(Paint().refusal({"--thickness", "0"}), "--thickness is 0; it must be above 0");
+  EXPECT_THAT(Paint().refusal({"--thickness", "inf"}), HasSubstr("--thickness is inf"));
+}
+
+TEST(CommandLine, CollectsWhatOthersMakeSomethingOf) {
+  bool wet = false;
+  double gloss = 0.5;
+  OptionFields fields;
+  fields.flag("wet_paint", wet, "a sign");
+  fields.number("gloss", gloss, "G", "shine");
+  const auto given = [&](const std::vector<std::string>& words) {
+    CommandLine line("paint", "Paints.", "");
+    line.collect(fields);
+    line.config();
+    EXPECT_TRUE(line.parse(words));
+    return std::vector(line.given().begin(), line.given().end());
+  };
+  EXPECT_THAT(given({}), ElementsAre());
+  EXPECT_THAT(given({"--gloss", "2", "--wet-paint", "off"}),
+              ElementsAre(GivenOption{"wet_paint", "off"}, GivenOption{"gloss", "2"}));
+  EXPECT_THAT(given({"--wet-paint", "--gloss=3"}),
+              ElementsAre(GivenOption{"wet_paint", "on"}, GivenOption{"gloss", "3"}));
+  TemporaryFolder folder;
+  std::ofstream(folder / "run.toml") << "gloss = 4\nwet-paint = true\n";
+  EXPECT_THAT(given({"--config", (folder / "run.toml").string(), "--gloss=1"}),
+              ElementsAre(GivenOption{"gloss", "1"}, GivenOption{"wet_paint", "on"}));
+  EXPECT_FALSE(wet);  // nobody has set it
 }
 
 TEST(CommandLine, ReadsOptionsFromAFileAfterThoseOfTheCommandLine) {
@@ -112,13 +147,6 @@ TEST(CommandLine, RefusesAFileWithAnUnknownOptionOrNoFile) {
       Paint().refusal({"--config", path}),
       AllOf(HasSubstr("--config"), HasSubstr("--layer"), HasSubstr("did you mean --layers")));
   EXPECT_THAT(Paint().refusal({"--config", path + "x"}), HasSubstr("there is no such file"));
-}
-
-TEST(NearestName, CountsASwapOfNeighboursAsOneChange) {
-  const std::vector<std::string> names{"select", "bench", "doctor"};
-  EXPECT_EQ(nearest_name("slect", names), "select");
-  EXPECT_EQ(nearest_name("docotr", names), "doctor");
-  EXPECT_EQ(nearest_name("frobnicate", names), std::nullopt);
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ class Program(CliTest):
         self.assertAlmostEqual(told["speed_up"], told["one_thread_ns_per_sample"] / told["select_ns_per_sample"])
         self.assertNotIn("peak_bytes_per_sample", told)  # it would be that of two pruners
         self.assertIn("select", self.rcap("bench", "select", "--n", 2000, "--classes", 3, "--repeat", 1))
-        self.assert_refused("bench", "select", "--repeat", 0, naming="--repeat 0")
+        self.assert_refused("bench", "select", "--repeat", 0, naming="--repeat is 0")
         self.assert_refused("bench", "select", "--n", 3, "--classes", 4, naming=["--n 3", "--classes 4"])
 
 

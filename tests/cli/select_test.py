@@ -9,10 +9,10 @@ import unittest
 
 import numpy as np
 
-from cli_case import CLASS_COUNT, PROGRAM, SAMPLE_COUNT, CliTest
+from cli_case import CLASS_COUNT, PROGRAM, SAMPLE_COUNT, CliTest, methods
 
 INTEGER_TYPES = ["<i1", "<i2", "<i4", "<i8", "<u1", "<u2", "<u4", "<u8"]
-METHODS = "rcap rs2 rs2-replace infobatch ucb epsilon-greedy ccs metriq tdds random balanced full".split()
+METHODS = methods()
 
 
 class Arrays(CliTest):
@@ -50,18 +50,22 @@ class Arrays(CliTest):
 
 class Selecting(CliTest):
     def method_options(self, method):
-        return {"rcap": ["--losses", "initial.npy"], "infobatch": ["--epochs", 10],
-                "ccs": ["--scores", "scores.npy"], "tdds": ["--scores", "scores.npy"],
-                "metriq": ["--recalls", "recalls.npy"]}.get(method, [])
+        needed = {"margins": ["--scores", "scores.npy"], "divergences": ["--scores", "scores.npy"],
+                  "recalls": ["--recalls", "recalls.npy"], "none": []}[METHODS[method]["needs_scores"]]
+        return needed + {"infobatch": ["--epochs", 10]}.get(method, [])
+
+    def initial_options(self, method):
+        return ["--losses", "initial.npy"] if METHODS[method]["first_pass"] == "forward" else []
 
     def test_every_method_selects(self):
         for method in METHODS:
             with self.subTest(method=method):
-                words = ["--method", method, *self.method_options(method)]
+                words = ["--method", method, *self.method_options(method), *self.initial_options(method)]
                 told = json.loads(self.rcap("select", "--labels", "labels.npy", "--out", "ids.npy", "--json", *words))
                 ids = self.get("ids.npy")
                 self.assertEqual(len(set(ids)), len(ids))
-                whole = method in ("full", "infobatch", "ucb", "epsilon-greedy")  # epoch 0 of the last three
+                told_of = METHODS[method]
+                whole = told_of["keeps_all"] or not told_of["meets_rate"] or told_of["first_pass"] == "training"
                 self.assertEqual(len(ids), SAMPLE_COUNT if whole else 30)
                 self.assertEqual(told["class_counts"],
                                  np.bincount(self.labels[ids], minlength=CLASS_COUNT).tolist())
@@ -73,8 +77,8 @@ class Selecting(CliTest):
         for method in METHODS:
             with self.subTest(method=method):
                 words = ["--method", method, "--state", f"{method}.rcap", "--seed", 3]
-                words += [word for word in self.method_options(method) if word not in ("--losses", "initial.npy")]
-                ids = self.select(*words, *(["--losses", "initial.npy"] if method == "rcap" else []))
+                words += self.method_options(method)
+                ids = self.select(*words, *self.initial_options(method))
                 for epoch in range(1, 5):
                     self.put("losses.npy", np.linspace(0, 2, len(ids), dtype=np.float32) + 0.1 * epoch)
                     told = json.loads(self.rcap("select", "--labels", "labels.npy", *words, "--losses", "losses.npy",
@@ -247,6 +251,19 @@ class BadInput(CliTest):
                               (["ccs", "--scores", "scores.npy", "--strata", "0"], "0")]:
             with self.subTest(words=words):
                 self.refuse_select("--method", *words, naming=naming)
+
+    def test_an_option_of_another_method_is_refused_with_its_owners(self):
+        for words, naming in [(["ucb", "--beta", 3], "ucb has no option --beta; rcap has it"),
+                              (["rcap", "--strata", 3], "rcap has no option --strata; ccs has it"),
+                              (["rs2", "--period", 3], "rs2 has no option --period; ucb and epsilon-greedy have it")]:
+            with self.subTest(words=words):
+                self.refuse_select("--method", *words, naming=naming)
+        (self.folder / "run.toml").write_text("beta = 3\n")
+        self.refuse_select("--method", "ucb", "--config", "run.toml", naming="ucb has no option --beta")
+
+    def test_a_config_that_is_no_toml_names_the_line(self):
+        (self.folder / "run.toml").write_text("seed = 1\n= 1\n")
+        self.refuse_select("--config", "run.toml", naming="run.toml:2:")
 
     def test_arrays_of_another_kind(self):
         whole = self.contents()["labels.npy"]

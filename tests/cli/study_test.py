@@ -19,13 +19,11 @@ title = "A small table"
 seeds = [0, 27]
 pruning-rates = [0.5, 0.8]
 reference = "rcap"
-methods = ["full", "rcap", "rs2", "ccs", "tdds"]
+methods = ["full", "rcap", "rs2", "ccs", {method = "tdds", score-epochs = 4, score-window = 3}]
 [options]
 preset = "table"
 data = "small.csv"
 epochs = 4
-score-epochs = 4
-score-window = 3
 evaluate-every = 2
 checkpoint-seconds = 0
 [[datasets]]
@@ -216,11 +214,11 @@ name = "small"
     def test_bad_plans_are_refused_before_anything_runs(self):
         self.small_plan()
         for before, after, naming in (
-                ("epochs = 2", "epoch = 2", ("there is no option --epoch", "did you mean --epochs?")),
-                ('"rcap"]', '"rcpa"]', ('"rcpa" is none of', "did you mean rcap?")),
+                ("epochs = 2", "epoch = 2", ("there is no option epoch (did you mean epochs?)", "did you mean epochs?")),
+                ('"rcap"]', '"rcpa"]', ('there is no method "rcpa" (did you mean rcap?)', "did you mean rcap?")),
                 ("seeds", "seed", ('a plan has no "seed"', "did you mean seeds?")),
-                ("[0.5]", "[1]", "--pruning-rate is 1; it must be at least 0 and below 1"),
-                ("epochs = 2", "epochs = 0", "--epochs is 0"),
+                ("[0.5]", "[1]", "pruning-rate is 1; it must be at least 0 and below 1"),
+                ("epochs = 2", "epochs = 0", "epochs is 0"),
                 ('preset = "table"', 'preset = "tabel"', "tabel")):
             with self.subTest(after=after):
                 self.small_plan()
@@ -230,7 +228,7 @@ name = "small"
         self.refused(plan="no.toml", naming="no.toml: cannot be read")
 
     def test_bad_options_are_refused(self):
-        self.refused("--jobs", 0, naming="--jobs 0 is out of range")
+        self.refused("--jobs", 0, naming="--jobs is 0; it must lie between 1 and 4096")
         self.refused("--rerun", "all", naming="is none of nothing, failed, damaged, both")
         result = subprocess.run([PROGRAM, "study", "--out", "x"], cwd=self.folder, capture_output=True, text=True,
                                 check=False)

@@ -72,8 +72,7 @@ class Tables(TrainTest):
 
     def test_methods_with_scoring_runs_and_weights_choose_rows(self):
         for method in ("ccs", "metriq", "infobatch"):
-            summary = self.train_table(method, "--method", method, "--pruning-rate", 0.8, "--epochs", 3,
-                                       "--score-epochs", 3, "--score-window", 3)
+            summary = self.train_table(method, "--method", method, "--pruning-rate", 0.8, "--epochs", 3)
             self.assertEqual(summary["keep_count"], 96, method)
 
     def test_a_run_can_be_repeated_and_resumed_from_its_options(self):
@@ -110,7 +109,7 @@ class Tables(TrainTest):
         self.assertIn("96 of 480 training samples are kept, classes in proportion (seed 0)", told)
         for count in (0, 2, 481):
             self.refused("--dataset", "table", "--data", "all.csv", "--train-samples", count, "--out", "no",
-                         naming=f"--train-samples is {count}; it lies between the number of classes, 3, and")
+                         naming=f"{count} training samples to keep; their number lies between that of the classes, 3, and")
 
     def test_images_may_be_flattened(self):
         summary = self.train("flat", "--dataset", "synthetic", "--model", "mlp", "--method", "full", "--epochs", 2)
@@ -125,7 +124,7 @@ class Tables(TrainTest):
                      naming=['no column "lable" (did you mean label?)', "width, height, colour, mark, label"])
         self.refused(*table, "--group-by", "group", naming="table has no groups")
         self.refused("--dataset", "table", "--out", "no", naming="--data PATH")
-        self.refused("--dataset", "synthetic", "--label-column", "x", "--out", "no", naming="--label-column is x")
+        self.refused("--dataset", "synthetic", "--label-column", "x", "--out", "no", naming="--label-column is for tables")
         rows = make_rows(2)
         rows[4] = (1, "?", "red", "x", "star")
         self.put_csv("all.csv", rows)

@@ -71,8 +71,8 @@ inline std::vector<Variant> all_variants() {
                       }});
   variants.push_back(
       {"infobatch_budget", "infobatch", [](PrunerOptions& o) { o.infobatch.batch_size = 64; }});
-  variants.push_back(
-      {"rs2replace_stratified", "rs2-replace", [](PrunerOptions& o) { o.rs2_stratified = true; }});
+  variants.push_back({"rs2replace_stratified", "rs2-replace",
+                      [](PrunerOptions& o) { o.rs2_replace.stratified = true; }});
   return variants;
 }
 

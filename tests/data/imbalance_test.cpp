@@ -51,11 +51,10 @@ TEST(ProportionalPart, LeavesEveryClassOneSample) {
 TEST(ProportionalPart, RefusesCountsOutOfRange) {
   const auto labels = balanced_labels(3, 4);
   for (const std::int64_t count : {-1, 0, 2, 13}) {
-    EXPECT_THAT(
-        message_of<InvalidArgument>([&] { (void)proportional_part(labels, 3, count, 0); }),
-        HasSubstr(
-            "--train-samples is " + std::to_string(count) +
-            "; it lies between the number of classes, 3, and that of the training samples, 12"));
+    EXPECT_THAT(message_of<InvalidArgument>([&] { (void)proportional_part(labels, 3, count, 0); }),
+                HasSubstr(std::to_string(count) +
+                          " training samples to keep; their number lies between that of the "
+                          "classes, 3, and that of all training samples, 12"));
   }
 }
 

@@ -119,7 +119,7 @@ TEST(OpenDataset, KeepsAPartOfTheTrainingSamplesBeforeTheLongTail) {
   EXPECT_THAT(open_dataset("mnist", options).remarks,
               ElementsAre(HasSubstr("20 of 40"), HasSubstr("11 of 20 training samples are kept")));
   options.train_samples = 41;
-  EXPECT_THAT(refusal("mnist", options), HasSubstr("--train-samples is 41"));
+  EXPECT_THAT(refusal("mnist", options), HasSubstr("41 training samples to keep"));
 }
 
 TEST(OpenDataset, RefusesOptionsOutOfRangeBeforeItReads) {

@@ -104,16 +104,13 @@ EpochRecord epoch_of(const Run& run, int epoch, const Sizes& sizes) {
   return record;
 }
 
-std::vector<NamedOption> options_of(const Run& run, const Sizes& sizes) {
-  std::vector<NamedOption> options{{"dataset", "\"made-up\""},
-                                   {"method", fmt::format("\"{}\"", run.method_title())},
-                                   {"pruning-rate", fmt::format("{}", run.rate)},
-                                   {"beta", fmt::format("{}", run.beta)},
-                                   {"seed", fmt::format("{}", run.seed)},
-                                   {"epochs", fmt::format("{}", sizes.epochs)}};
-  for (int i = 0; i < 24; ++i) {
-    options.emplace_back(fmt::format("setting-{}", i), fmt::format("{}", 0.5 * i));
-  }
+TrainOptions options_of(const Run& run, const Sizes& sizes) {
+  TrainOptions options;
+  options.dataset = "made-up";
+  options.pruner.common.pruning_rate = run.rate;
+  options.pruner.rcap.beta = run.beta;
+  options.seed = static_cast<std::uint64_t>(run.seed);
+  options.epochs = sizes.epochs;
   return options;
 }
 

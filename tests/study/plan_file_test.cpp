@@ -10,23 +10,14 @@
 namespace rcap {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Pair;
 
-/// Takes every option as it is, and one more that all runs have.
-std::vector<NamedOption> take_all(std::span<const NamedOption> given) {
-  std::vector<NamedOption> options{{"model", "\"mlp\""}};
-  options.insert(options.end(), given.begin(), given.end());
-  return options;
-}
-
-StudyPlan plan_of(const std::string& text, const ResolveOptions& resolve = take_all) {
+StudyPlan plan_of(const std::string& text) {
   const TemporaryFolder folder;
   write_text(folder / "plan.toml", text);
-  return read_plan_file(folder / "plan.toml", resolve);
+  return read_plan_file(folder / "plan.toml", {.threads = 3, .data_root = "/somewhere"});
 }
 
 template <class Error = InvalidArgument>
@@ -66,9 +57,13 @@ imbalance = 100
               ElementsAre("long-tail-full-seed-0", "long-tail-rs2-rate-0.5-seed-0",
                           "long-tail-rs2-rate-0.9-seed-0", "long-tail-full-seed-27",
                           "long-tail-rs2-rate-0.5-seed-27", "long-tail-rs2-rate-0.9-seed-27"));
-  EXPECT_THAT(plan.runs[1].options, ElementsAre(Pair("model", "\"mlp\""), Pair("dataset", "mnist"),
-                                                Pair("imbalance", "100"), Pair("method", "rs2"),
-                                                Pair("seed", "0"), Pair("pruning-rate", "0.5")));
+  const TrainOptions& options = plan.runs[1].options;
+  EXPECT_EQ(options.dataset, "mnist");
+  EXPECT_EQ(options.imbalance, 100);
+  EXPECT_EQ(options.method, "rs2");
+  EXPECT_EQ(options.seed, 0u);
+  EXPECT_EQ(options.pruner.common.pruning_rate, 0.5);
+  EXPECT_EQ(options.threads, 3);
 }
 
 TEST(PlanFile, RunsRcapAtEveryBeta) {
@@ -82,7 +77,7 @@ datasets = [{dataset = "mnist"}]
   EXPECT_THAT(names_of(plan),
               ElementsAre("mnist-rcap-rate-0.9-beta-0.5-seed-0",
                           "mnist-rcap-rate-0.9-beta-2-seed-0", "mnist-rs2-rate-0.9-seed-0"));
-  EXPECT_THAT(plan.runs[1].options, Contains(Pair("beta", "2")));
+  EXPECT_EQ(plan.runs[1].options.pruner.rcap.beta, 2);
   EXPECT_EQ(plan.reference, "rcap");
 }
 
@@ -100,9 +95,23 @@ dataset = "mnist"
 epochs = 2
 lr = 0.2
 )");
-  EXPECT_THAT(plan.runs[0].options, Contains(Pair("epochs", "3")));
-  EXPECT_THAT(plan.runs[0].options, Contains(Pair("lr", "0.2")));
-  EXPECT_THAT(plan.runs[0].options, Contains(Pair("flip", "on")));
+  EXPECT_EQ(plan.runs[0].options.epochs, 3);
+  EXPECT_EQ(plan.runs[0].options.lr, 0.2);
+  EXPECT_TRUE(plan.runs[0].options.flip);
+}
+
+TEST(PlanFile, TakesPathsFromWhereTheDataAre) {
+  const StudyPlan plan = plan_of(R"(
+seeds = [0]
+pruning-rates = [0.9]
+methods = ["rs2"]
+[[datasets]]
+dataset = "cifar10"
+data = "cifar/../cifar10"
+weights = "/elsewhere/w.pth"
+)");
+  EXPECT_EQ(plan.runs[0].options.data, "/somewhere/cifar10");
+  EXPECT_EQ(plan.runs[0].options.weights, "/elsewhere/w.pth");
 }
 
 TEST(PlanFile, SharesOneScoringRunPerDatasetAndSeed) {
@@ -116,8 +125,8 @@ datasets = [{dataset = "mnist"}]
   const PlannedRun& scoring = plan.runs[0];
   EXPECT_EQ(scoring.name, "mnist-scoring-seed-0");
   EXPECT_TRUE(scoring.makes_scores);
-  EXPECT_THAT(scoring.options, Contains(Pair("make-scores", "ccs,tdds")));
-  EXPECT_THAT(scoring.options, Contains(Pair("seed", "0")));
+  EXPECT_THAT(scoring.options.make_scores, ElementsAre("ccs", "tdds"));
+  EXPECT_EQ(scoring.options.seed, 0u);
   for (const PlannedRun& run : plan.runs) {
     const bool is_static = run.method == "ccs" || run.method == "tdds";
     const std::string seed = run.name.substr(run.name.size() - 1);
@@ -154,11 +163,14 @@ TEST(PlanFile, NamesTheNearestKey) {
 }
 
 TEST(PlanFile, NamesTheRunWhoseOptionsAreRefused) {
-  const auto refuse = [](std::span<const NamedOption>) -> std::vector<NamedOption> {
-    throw InvalidArgument("there is no option --epoch");
-  };
-  EXPECT_THAT(message_of<InvalidArgument>([&] { (void)plan_of(Small, refuse); }),
-              HasSubstr("data set \"mnist\", method \"rs2\": there is no option --epoch"));
+  EXPECT_THAT(
+      refusal_of(Small + "[options]\nepoch = 3\n"),
+      HasSubstr("data set \"mnist\", method \"rs2\": there is no option epoch (did you mean "
+                "epochs?)"));
+  EXPECT_THAT(refusal_of(Small + "[options]\nbeta = 3\n"),
+              HasSubstr("method \"rs2\": rs2 has no option beta; rcap has it"));
+  EXPECT_THAT(refusal_of(Small + "[options]\nepochs = 0\n"),
+              HasSubstr("epochs is 0; it must be at least 1"));
 }
 
 TEST(PlanFile, TellsTheLineThatIsNotToml) {
@@ -203,12 +215,11 @@ TEST(DifferenceOfPlans, TellsNewGoneAndChangedRuns) {
   std::string text = Small + "[options]\nepochs = 9\n";
   text.replace(text.find("[0]"), 3, "[0, 1]");
   const StudyPlan after = plan_of(text);
-  EXPECT_THAT(difference_of(before, after),
-              ElementsAre("1 runs are new: mnist-rs2-rate-0.5-seed-1",
-                          "epochs was not set, is now 9 (in 1 runs)"));
+  EXPECT_THAT(difference_of(before, after), ElementsAre("1 runs are new: mnist-rs2-rate-0.5-seed-1",
+                                                        "epochs was 60, is now 9 (in 1 runs)"));
   EXPECT_THAT(difference_of(after, before),
               ElementsAre("1 runs are gone: mnist-rs2-rate-0.5-seed-1",
-                          "epochs was 9, is now not set (in 1 runs)"));
+                          "epochs was 9, is now 60 (in 1 runs)"));
 }
 
 TEST(StudyPlan, ComesBackFromItsFile) {

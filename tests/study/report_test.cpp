@@ -60,9 +60,12 @@ TEST(ReportData, StoresOnceWhatRunsShare) {
   EXPECT_EQ(data["groups"][0]["names"].dump(), R"(["rare","common"])");
   EXPECT_EQ(data["groups"][0]["train"].dump(), "[10,990]");
   EXPECT_EQ(data["grids"].size(), 1);
-  EXPECT_EQ(data["shared_options"][0].dump(), R"(["dataset","\"fashion-mnist\""])");
-  EXPECT_EQ(data["option_names"].dump(), R"(["method","seed"])");
-  EXPECT_EQ(run_of(data, "b")["options"].dump(), R"(["\"rcap\"","27"])");
+  EXPECT_EQ(data["shared_options"][0].dump(), R"(["dataset","fashion-mnist"])");
+  // The others differ, or only some methods have them.
+  EXPECT_EQ(data["option_names"][0], "method");
+  EXPECT_EQ(data["option_names"][1], "seed");
+  EXPECT_EQ(run_of(data, "b")["options"][0], "rcap");
+  EXPECT_EQ(run_of(data, "b")["options"][1], "27");
   // A tenth of 1000 samples each epoch, 10 of them of the rare class.
   EXPECT_EQ(run_of(data, "b")["seen"], 100);
   EXPECT_EQ(run_of(data, "b")["counts"].dump(), "[10,90]");

@@ -32,8 +32,8 @@ TEST(ReadResults, NamesRunsThatNoPlanNames) {
   EXPECT_EQ(results.runs[1].method, "rcap mass");
   EXPECT_EQ(results.runs[1].summary.evaluation.worst_group_accuracy, 0.25);
   EXPECT_THAT(results.runs[1].epochs, SizeIs(4));
-  EXPECT_EQ(results.runs[1].options[0].first, "dataset");
-  EXPECT_EQ(results.runs[1].options[0].second, "\"fashion-mnist\"");
+  EXPECT_EQ(results.runs[1].options[0].name, "dataset");
+  EXPECT_EQ(results.runs[1].options[0].word, "fashion-mnist");
 }
 
 TEST(ReadResults, ListsUnfinishedAndDamagedRunsWithTheReason) {

@@ -35,13 +35,15 @@ EpochRecord epoch_of(const SampleRun& run, std::int64_t epoch) {
   return record;
 }
 
-std::vector<NamedOption> options_of(const SampleRun& run) {
-  return {{"dataset", fmt::format("\"{}\"", run.dataset)},
-          {"imbalance", fmt::format("{}", run.imbalance)},
-          {"method", fmt::format("\"{}\"", run.method)},
-          {"pruning-rate", fmt::format("{}", run.pruning_rate)},
-          {"epochs", fmt::format("{}", run.epochs)},
-          {"seed", fmt::format("{}", run.seed)}};
+TrainOptions options_of(const SampleRun& run) {
+  TrainOptions options;
+  options.dataset = run.dataset;
+  options.imbalance = run.imbalance;
+  options.method = run.method;
+  options.pruner.common.pruning_rate = run.pruning_rate;
+  options.epochs = run.epochs;
+  options.seed = static_cast<std::uint64_t>(run.seed);
+  return options;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rcap/core/options.hpp"
 #include "rcap/core/pruner.hpp"
 #include "rcap/core/pruners/bandit_pruner.hpp"
 #include "rcap/core/pruners/infobatch_pruner.hpp"
@@ -22,20 +23,43 @@ struct PrunerOptions {
   InfoBatchOptions infobatch;
   BanditOptions ucb = BanditOptions::ucb();
   BanditOptions epsilon_greedy = BanditOptions::epsilon_greedy();
-  bool rs2_stratified = false;  ///< for `rs2-replace`
+  Rs2Options rs2;
+  Rs2Options rs2_replace{.replacement = true};
   CcsOptions ccs;
   MetriqOptions metriq;
-  std::vector<float> scores;    ///< per sample, for `ccs` and `tdds`
-  std::vector<double> recalls;  ///< per class, for `metriq`
+  std::vector<float> scores;    ///< per sample, for methods that choose by `Scores`
+  std::vector<double> recalls;  ///< per class, likewise
 };
 
-/// One line about a method.
+/// What a method chooses by that only a training on everything can tell.
+enum class Scores {
+  None,
+  Margins,      ///< `MarginScorer`, one per sample
+  Divergences,  ///< `DivergenceScorer`, one per sample
+  Recalls,      ///< `RecallScorer`, one per class
+};
+
+/// What a run pays before it prunes.
+enum class FirstPass {
+  None,
+  Forward,   ///< a forward pass over everything
+  Training,  ///< an epoch on everything
+};
+
+/// All that others know of a method: its row in the table of `make_pruner.cpp`.
 struct MethodInfo {
-  std::string_view name;
-  std::string_view summary;
-  bool is_static;      ///< chooses once, the same subset every epoch
-  bool needs_scores;   ///< reads `PrunerOptions::scores`
-  bool needs_recalls;  ///< reads `PrunerOptions::recalls`
+  std::string_view name;         ///< "rs2-replace"
+  std::string_view python_name;  ///< of its class in Python: "RS2Replace"
+  std::string_view summary;      ///< one line
+  bool learns = false;           ///< its selections follow the losses it observes
+  bool is_static = false;        ///< chooses once, the same subset every epoch
+  bool keeps_all = false;        ///< prunes nothing: what others are compared with
+  bool meets_rate = true;        ///< keeps `keep_count` samples every epoch that it prunes
+  Scores needs_scores = Scores::None;
+  FirstPass first_pass = FirstPass::None;
+  /// Lists its own options, without the common ones.
+  void (*list_options)(OptionFields&, PrunerOptions&) = [](OptionFields&, PrunerOptions&) {};
+  std::unique_ptr<Pruner> (*make)(std::shared_ptr<const ClassIndex>, const PrunerOptions&);
 };
 
 /// All methods, in the order in which they are shown.
@@ -43,6 +67,21 @@ struct MethodInfo {
 
 /// The method of that name, or nullptr.
 [[nodiscard]] const MethodInfo* find_method(std::string_view name) noexcept;
+
+/// The method of that name.
+/// @throws InvalidArgument  there is none: lists all, and tells the nearest
+const MethodInfo& require_method(std::string_view name);
+
+/// Lists the common options and those of a method.
+void list_options(OptionFields& fields, const MethodInfo& method, PrunerOptions& options);
+
+/// Sets the options that were given.
+/// @param fields  all that there are: the common ones, those of `method`, and what else the
+///                caller has
+/// @throws InvalidArgument  an option that the method does not have (tells which ones do) or
+///                          nobody has (tells the nearest), or a word that it does not take
+void set_options(const OptionFields& fields, const MethodInfo& method,
+                 std::span<const GivenOption> given, Reader reader);
 
 /// Makes the pruner called `method`.
 /// @throws InvalidArgument  an unknown name (lists the known ones), an option out of

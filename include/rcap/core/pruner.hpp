@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/options.hpp"
 #include "rcap/core/sample_set.hpp"
 #include "rcap/core/state_file.hpp"
 
@@ -31,6 +32,8 @@ struct CommonOptions {
   std::uint64_t seed = 0;
   int threads = 1;  ///< changes the time, never the result
 };
+
+void list_options(OptionFields& fields, CommonOptions& options);
 
 /// Decides before each epoch which samples to train on.
 ///

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/options.hpp"
 #include "rcap/core/sample_set.hpp"
 
 namespace rcap {
@@ -16,8 +17,10 @@ struct CcsOptions {
   /// Part of the data with the lowest scores that is dropped first (beta),
   /// 0 <= hard_cutoff < 1; its count is rounded down, among equal scores the lower ids go.
   double hard_cutoff = 0.0;
-  std::int64_t strata = 50;  ///< equal-width bins of the score, 1 .. 2^24 - 1
+  std::int64_t strata = 50;  ///< equal-width bins of the score, 1 to 2^24 - 1
 };
+
+void list_options(OptionFields& fields, CcsOptions& options);
 
 /// How many samples of each stratum CCS takes: strata are visited by ascending size
 /// (ties: the lower one first) and each gets an equal part of what is left, or all it
@@ -58,6 +61,8 @@ enum class MetriqQuota {
 struct MetriqOptions {
   MetriqQuota quota = MetriqQuota::Density;
 };
+
+void list_options(OptionFields& fields, MetriqOptions& options);
 
 /// How many samples of each class MetriQ keeps.
 ///

@@ -1,38 +1,29 @@
 #include "rcap/core/pruners/bandit_pruner.hpp"
 
-#include <string_view>
-
-#include "base/formatted.hpp"
 #include "core/saturate.hpp"
 #include "rcap/core/class_budget.hpp"
-#include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/top_scores.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
-namespace {
 
-void check_range(std::string_view name, double value, double low, double high) {
-  if (!(value >= low && value <= high)) {
-    throw InvalidArgument(
-        formatted("{} is {}; it must lie between {} and {}", name, value, low, high));
+void list_options(OptionFields& fields, BanditOptions& options) {
+  fields.number("loss_weight", options.loss_weight, "A",
+                "weight of the newest loss in the running mean", Range::between(0, 1));
+  if (options.rule == BanditRule::Ucb) {
+    fields.number("confidence", options.confidence, "K", "weight of the variance",
+                  Range::between(0, 1e6));
+  } else {
+    fields.number("epsilon", options.epsilon, "E", "part of the budget that is random",
+                  Range::between(0, 1));
   }
+  fields.count("period", options.period, "T", "epochs between selections", Range::at_least(1));
+  fields.choice("start", options.start, {"first-loss", "zero", "one"},
+                "running mean before the first loss: that loss, 0 or 1");
+  fields.flag("full_first_epoch", options.full_first_epoch,
+              "all data until a loss is known; off: a random subset");
 }
-
-std::string_view name_of(BanditStart start) {
-  switch (start) {
-    case BanditStart::FirstLoss:
-      return "first_loss";
-    case BanditStart::Zero:
-      return "zero";
-    case BanditStart::One:
-      return "one";
-  }
-  throw InternalError("bandit start has no name");
-}
-
-}  // namespace
 
 BanditPruner::BanditPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
                            const BanditOptions& options)
@@ -43,16 +34,11 @@ BanditPruner::BanditPruner(std::shared_ptr<const ClassIndex> classes, const Comm
              options.start == BanditStart::One ? 1.0F : 0.0F),
       variances_(options.rule == BanditRule::Ucb ? means_.size() : 0),
       seen_(this->classes().sample_count()) {
-  check_range("learning_rate", options.learning_rate, 0, 1);
-  check_range("confidence", options.confidence, 0, 1e6);
-  check_range("epsilon", options.epsilon, 0, 1);
-  if (options.period < 1) {
-    throw InvalidArgument(formatted("period is {}; it must be at least 1", options.period));
-  }
+  check_options(options);
 }
 
 void BanditPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
-  const double rate = options_.learning_rate;
+  const double rate = options_.loss_weight;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto id = static_cast<std::size_t>(ids[i]);
     const double loss = losses[i];
@@ -112,15 +98,6 @@ void BanditPruner::list_state(StateFields& fields) {
   fields.losses("means", means_);
   fields.losses("variances", variances_);
   fields.samples("seen", seen_);
-}
-
-std::vector<std::string> BanditPruner::describe_options() const {
-  return {formatted("start={}", name_of(options_.start)),
-          formatted("learning_rate={}", options_.learning_rate),
-          formatted("confidence={}", options_.confidence),
-          formatted("epsilon={}", options_.epsilon),
-          formatted("period={}", options_.period),
-          formatted("full_first_epoch={}", options_.full_first_epoch)};
 }
 
 }  // namespace rcap

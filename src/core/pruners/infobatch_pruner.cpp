@@ -4,10 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/formatted.hpp"
 #include "core/chunks.hpp"
 #include "rcap/core/class_budget.hpp"
-#include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
@@ -19,27 +17,6 @@ constexpr double LeastKept = 0.1;
 
 /// Of a sample whose loss is not known yet, as in the published library.
 constexpr float UnseenScore = 3.0F;
-
-void check(const InfoBatchOptions& options) {
-  if (!(options.prune_probability >= 0 && options.prune_probability < 1)) {
-    throw InvalidArgument(formatted("prune_probability is {}; it must satisfy 0 <= p < 1",
-                                    options.prune_probability));
-  }
-  if (!(options.annealing >= 0 && options.annealing <= 1)) {
-    throw InvalidArgument(
-        formatted("annealing is {}; it must lie between 0 and 1", options.annealing));
-  }
-  if (options.epochs < 1) {
-    throw InvalidArgument(formatted(
-        "infobatch: epochs is {}; it must be the number of epochs of the whole run, which tells "
-        "when pruning ends",
-        options.epochs));
-  }
-  if (options.batch_size && *options.batch_size < 1) {
-    throw InvalidArgument(
-        formatted("batch_size is {}; it must be at least 1", *options.batch_size));
-  }
-}
 
 /// Added up piece by piece in a fixed order.
 double mean_of(std::span<const float> values, const Workers& workers) {
@@ -63,13 +40,27 @@ SampleSet samples_below(std::span<const float> values, double mean) {
 
 }  // namespace
 
+void list_options(OptionFields& fields, InfoBatchOptions& options) {
+  fields
+      .count("epochs", options.epochs, "E", "epochs of the whole run: they tell when pruning ends",
+             Range::at_least(1))
+      .required();
+  fields.count("batch_size", options.batch_size, "B",
+               "of the run: shortens it to the pruning rate; else the rate has no effect",
+               Range::at_least(1));
+  fields.number("prune_probability", options.prune_probability, "P",
+                "part of the samples below the mean loss that is left out", Range::proper_part());
+  fields.number("annealing", options.annealing, "D", "part of the run that prunes",
+                Range::between(0, 1));
+}
+
 InfoBatchPruner::InfoBatchPruner(std::shared_ptr<const ClassIndex> classes,
                                  const CommonOptions& common, const InfoBatchOptions& options)
     : Pruner("infobatch", std::move(classes), common),
       options_(options),
       scores_(static_cast<std::size_t>(this->classes().sample_count()), UnseenScore),
       rescaled_(this->classes().sample_count()) {
-  check(options);
+  check_options(options);
   kept_part_ = std::max(LeastKept, 1 - options.prune_probability);
   if (options.batch_size) {
     const std::int64_t epoch_batches =
@@ -143,12 +134,6 @@ void InfoBatchPruner::list_state(StateFields& fields) {
   fields.number("observed_any", observed_any_);
   fields.losses("scores", scores_);
   fields.samples("rescaled", rescaled_);
-}
-
-std::vector<std::string> InfoBatchPruner::describe_options() const {
-  return {formatted("prune_probability={}", options_.prune_probability),
-          formatted("annealing={}", options_.annealing), formatted("epochs={}", options_.epochs),
-          formatted("batch_size={}", options_.batch_size.value_or(0))};
 }
 
 }  // namespace rcap

@@ -3,52 +3,29 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/formatted.hpp"
 #include "rcap/core/class_budget.hpp"
-#include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
-namespace {
 
-void check(const RcapOptions& options) {
-  if (!(options.beta >= 1e-3 && options.beta <= 1e3)) {
-    throw InvalidArgument(
-        formatted("beta is {}; it must lie between 0.001 and 1000", options.beta));
-  }
-  if (options.min_per_class < 0) {
-    throw InvalidArgument(
-        formatted("min_per_class is {}; it must be a count >= 0", options.min_per_class));
-  }
-}
-
-std::string_view name_of(InitialLoss initial_loss) {
-  return initial_loss == InitialLoss::Forward ? "forward" : "log_c";
-}
-
-std::string_view name_of(LossClip clip) {
-  return clip == LossClip::ClassMax ? "class_max" : "log_c";
-}
-
-}  // namespace
-
-std::string_view name_of(ClassShare share) {
-  switch (share) {
-    case ClassShare::Paper:
-      return "paper";
-    case ClassShare::Mass:
-      return "mass";
-    case ClassShare::Group:
-      return "group";
-  }
-  throw InternalError("class_share has no name");
+void list_options(OptionFields& fields, RcapOptions& options) {
+  fields.number("beta", options.beta, "B", "temperature of the draw inside a class, 0.001 to 1000",
+                Range::between(1e-3, 1e3));
+  fields.choice("class_share", options.class_share, {"paper", "mass", "group"},
+                "split over the classes: the printed formula, the authors' code, classes equal");
+  fields.choice("initial_loss", options.initial_loss, {"forward", "log-c"},
+                "losses before training: observed, or ln(classes) for all");
+  fields.choice("clip", options.clip, {"class-max", "log-c"},
+                "losses are cut at the class's largest initial one, or at ln(classes)");
+  fields.count("min_per_class", options.min_per_class, "K",
+               "kept of each class while the budget allows", Range::at_least(0));
 }
 
 RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
                        const RcapOptions& options)
     : Pruner("rcap", std::move(classes), common), options_(options), memory_(shared_classes()) {
-  check(options);
+  check_options(options);
   const auto log_c = static_cast<float>(std::log(this->classes().class_count()));
   if (options.initial_loss == InitialLoss::LogC) {
     memory_.fill(log_c);
@@ -125,13 +102,5 @@ void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
 }
 
 void RcapPruner::list_state(StateFields& fields) { memory_.list_state(fields); }
-
-std::vector<std::string> RcapPruner::describe_options() const {
-  return {formatted("beta={}", options_.beta),
-          formatted("class_share={}", name_of(options_.class_share)),
-          formatted("initial_loss={}", name_of(options_.initial_loss)),
-          formatted("clip={}", name_of(options_.clip)),
-          formatted("min_per_class={}", options_.min_per_class)};
-}
 
 }  // namespace rcap

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/formatted.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
@@ -20,6 +19,11 @@ std::vector<double> as_weights(std::span<const std::int64_t> class_sizes) {
 }
 
 }  // namespace
+
+void list_options(OptionFields& fields, Rs2Options& options) {
+  if (!options.replacement) return;
+  fields.flag("stratified", options.stratified, "every class keeps its part of the data set");
+}
 
 Rs2Pruner::Rs2Pruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
                      const Rs2Options& options)
@@ -58,10 +62,6 @@ SampleSet Rs2Pruner::block_of_permutation(std::int64_t epoch, const Workers& wor
   if (begin > 0) block.subtract(first_places(begin));
   if (end > size) block.unite(first_places(end - size));
   return block;
-}
-
-std::vector<std::string> Rs2Pruner::describe_options() const {
-  return {formatted("stratified={}", options_.stratified)};
 }
 
 BalancedPruner::BalancedPruner(std::shared_ptr<const ClassIndex> classes,

@@ -24,7 +24,7 @@ enum class BanditStart {
 struct BanditOptions {
   BanditRule rule = BanditRule::Ucb;
   BanditStart start = BanditStart::FirstLoss;
-  double learning_rate = 0.8;    ///< weight of the newest loss (alpha)
+  double loss_weight = 0.8;      ///< of the newest loss in the running mean (alpha)
   double confidence = 1.0;       ///< kappa of ucb
   double epsilon = 0.1;          ///< random part of epsilon-greedy
   std::int64_t period = 10;      ///< epochs between selections
@@ -38,6 +38,9 @@ struct BanditOptions {
     return options;
   }
 };
+
+/// Those of its rule.
+void list_options(OptionFields& fields, BanditOptions& options);
 
 /// UCB and epsilon-greedy: epoch 0 sees all data; at the start of epochs 1, 1 + period,
 /// 1 + 2 period, ... the samples of highest score are chosen anew. Blind to classes.
@@ -59,7 +62,9 @@ class BanditPruner final : public Pruner {
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void list_state(StateFields& fields) override;
-  [[nodiscard]] std::vector<std::string> describe_options() const override;
+  [[nodiscard]] std::vector<std::string> describe_options() const override {
+    return rcap::describe_options(options_);
+  }
 
   BanditOptions options_;
   std::int64_t last_round_ = -1;  ///< selections are made once a round of `period` epochs

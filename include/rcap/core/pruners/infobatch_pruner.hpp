@@ -24,6 +24,8 @@ struct InfoBatchOptions {
   std::optional<std::int64_t> batch_size = std::nullopt;
 };
 
+void list_options(OptionFields& fields, InfoBatchOptions& options);
+
 /// InfoBatch: leaves out a random part of the samples below the mean loss and scales
 /// the loss of those it keeps.
 class InfoBatchPruner final : public Pruner {
@@ -41,7 +43,9 @@ class InfoBatchPruner final : public Pruner {
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void weigh(std::span<const SampleId> ids, std::vector<float>& weights) const override;
   void list_state(StateFields& fields) override;
-  [[nodiscard]] std::vector<std::string> describe_options() const override;
+  [[nodiscard]] std::vector<std::string> describe_options() const override {
+    return rcap::describe_options(options_);
+  }
 
   [[nodiscard]] bool prunes(std::int64_t epoch) const;
   void cut_to_budget(std::int64_t epoch, SampleSet& selected, const Workers& workers);

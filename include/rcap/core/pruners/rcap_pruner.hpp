@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "rcap/core/loss_memory.hpp"
@@ -19,9 +18,6 @@ enum class ClassShare {
   Mass,   ///< sqrt(p_j * softmax mass of S_j): the rule of the authors' code
   Group,  ///< sqrt(sum of phi over S_j): the formula with every class weighing the same
 };
-
-/// The word for it in options and files: "paper", "mass" or "group".
-[[nodiscard]] std::string_view name_of(ClassShare share);
 
 /// Where the remembered losses come from before anything is trained.
 enum class InitialLoss {
@@ -42,6 +38,8 @@ struct RcapOptions {
   LossClip clip = LossClip::ClassMax;
   std::int64_t min_per_class = 1;  ///< kept of each class while the budget allows
 };
+
+void list_options(OptionFields& fields, RcapOptions& options);
 
 /// RCAP: a closed form splits the budget over the classes by their losses, then
 /// samples are drawn inside each class from softmax(phi / beta) without replacement.
@@ -68,7 +66,9 @@ class RcapPruner final : public Pruner {
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void prefetch(std::span<const SampleId> ids) const override { memory_.prefetch(ids); }
   void list_state(StateFields& fields) override;
-  [[nodiscard]] std::vector<std::string> describe_options() const override;
+  [[nodiscard]] std::vector<std::string> describe_options() const override {
+    return rcap::describe_options(options_);
+  }
 
   [[nodiscard]] std::vector<double> errors_over(const SampleSet& samples,
                                                 const Workers& workers) const;

@@ -18,6 +18,8 @@ struct Rs2Options {
   bool stratified = false;
 };
 
+void list_options(OptionFields& fields, Rs2Options& options);
+
 /// RS2, repeated random sampling: a new random subset each epoch. Without replacement
 /// the epochs walk through one random permutation in blocks of `keep_count`; where the
 /// last block runs over its end it goes on at its start, then a new permutation begins.
@@ -29,7 +31,9 @@ class Rs2Pruner final : public Pruner {
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId>, std::span<const float>) override {}
-  [[nodiscard]] std::vector<std::string> describe_options() const override;
+  [[nodiscard]] std::vector<std::string> describe_options() const override {
+    return rcap::describe_options(options_);
+  }
 
   [[nodiscard]] SampleSet block_of_permutation(std::int64_t epoch, const Workers& workers) const;
 

@@ -1,0 +1,241 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace rcap {
+
+/// Who reads the name of an option, and so how it is spelled.
+enum class Reader {
+  Code,         ///< C++, Python and state files: `min_per_class`
+  CommandLine,  ///< `--min-per-class`
+  File,         ///< TOML: `min-per-class`
+};
+
+[[nodiscard]] std::string spell(std::string_view name, Reader reader);
+/// The name, whoever spelled it.
+[[nodiscard]] std::string unspell(std::string_view name);
+
+/// The numbers that an option takes.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool low_is_open = false;   ///< `low` itself is not taken
+  bool high_is_open = false;  ///< `high` itself is not taken
+
+  static constexpr Range at_least(double low) { return {.low = low}; }
+  static constexpr Range above(double low) { return {.low = low, .low_is_open = true}; }
+  static constexpr Range between(double low, double high) { return {low, high}; }
+  /// From 0 to below 1.
+  static constexpr Range proper_part() { return {.low = 0, .high = 1, .high_is_open = true}; }
+
+  /// False for NaN and for infinite numbers.
+  [[nodiscard]] bool holds(double value) const noexcept;
+  /// "lie between 0.001 and 1000", "be at least 1".
+  [[nodiscard]] std::string rule() const;
+};
+
+/// One option of a struct: where its value is, what it is called, what it takes and what it means.
+/// Words are how values travel: from a command line, a file or Python, and back.
+class Option {
+ public:
+  enum class Kind { Number, Count, OptionalCount, Flag, Choice, Text, Path, List };
+
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] std::string_view name() const noexcept { return name_; }
+  /// What stands for the value in a help text.
+  [[nodiscard]] std::string value_name() const;
+  /// One line.
+  [[nodiscard]] std::string_view meaning() const noexcept { return meaning_; }
+  /// The words of a choice, "on" and "off" of a flag; else none.
+  [[nodiscard]] std::span<const std::string> words() const noexcept { return words_; }
+  /// Whether its default is no value that one could run with.
+  [[nodiscard]] bool is_required() const noexcept { return required_; }
+  /// Whether it can change the result; else it may differ when a run goes on.
+  [[nodiscard]] bool shapes_result() const noexcept { return shapes_result_; }
+  /// Whether it has an effect beside the other values of its struct.
+  [[nodiscard]] bool applies() const noexcept { return why_not_.empty(); }
+  /// The heading it stands under in a help text.
+  [[nodiscard]] const std::string& group() const noexcept { return group_; }
+
+  /// The value as a word: 0.9, on, paper; empty where an optional count, a text, a path or a list
+  /// holds nothing.
+  [[nodiscard]] std::string word() const { return get_(); }
+  /// @throws InvalidArgument  the word is none that this option takes, or the option does not
+  ///                          apply; nothing is changed
+  void set(std::string_view word, Reader reader = Reader::Code) const;
+  /// @throws InvalidArgument  the value is out of range
+  void check(Reader reader = Reader::Code) const;
+
+  // For who lists it.
+  Option& required() {
+    required_ = true;
+    return *this;
+  }
+  Option& shapes_no_result() {
+    shapes_result_ = false;
+    return *this;
+  }
+  /// @param rule  follows the name where it does not: "is for images"
+  Option& applies_if(bool holds, std::string rule) {
+    if (!holds) why_not_ = std::move(rule);
+    return *this;
+  }
+
+ private:
+  friend class OptionFields;
+
+  /// The value as a number, for the range; nothing where there is none.
+  using AsNumber = std::function<std::optional<double>()>;
+
+  Kind kind_ = Kind::Text;
+  std::string_view name_, value_name_;
+  std::string meaning_, group_, why_not_;
+  std::vector<std::string> words_;
+  Range range_;
+  bool required_ = false;
+  bool shapes_result_ = true;
+  std::function<std::string()> get_;
+  /// Complains in words that follow the name: "\"x\" is not a number". Empty: it was taken.
+  std::function<std::string(std::string_view)> set_;
+  AsNumber as_number_;
+};
+
+/// An option and the word somebody gave for it.
+struct GivenOption {
+  std::string name;  ///< as code spells it
+  std::string word;
+
+  bool operator==(const GivenOption&) const = default;
+};
+
+/// Lists the options of a struct, once for every use: range checks, state files, command lines and
+/// their help, TOML, Python's keyword arguments and their types.
+///
+///     void list_options(OptionFields& fields, RcapOptions& options) {
+///       fields.number("beta", options.beta, "B", "temperature", Range::between(1e-3, 1e3));
+///       fields.choice("class_share", options.class_share, {"paper", "mass"}, "split over
+///       classes");
+///     }
+///
+/// The list refers to the struct, which must outlive it. Names and value names are literals.
+class OptionFields {
+ public:
+  /// The heading of the options listed from now on.
+  void group(std::string heading) { group_ = std::move(heading); }
+
+  Option& number(std::string_view name, double& value, std::string_view value_name,
+                 std::string meaning, Range range = {});
+
+  template <std::integral Count>
+  requires(!std::same_as<Count, bool>) Option& count(std::string_view name, Count& value,
+                                                     std::string_view value_name,
+                                                     std::string meaning, Range range = {}) {
+    Option& option = add(Option::Kind::Count, name, value_name, std::move(meaning), range);
+    option.get_ = [&value] { return std::to_string(value); };
+    option.set_ = [&value](std::string_view word) { return parse(word, value); };
+    option.as_number_ = [&value] { return std::optional(static_cast<double>(value)); };
+    return option;
+  }
+
+  /// A count that may be left open: the word "none".
+  template <std::integral Count>
+  Option& count(std::string_view name, std::optional<Count>& value, std::string_view value_name,
+                std::string meaning, Range range = {}) {
+    Option& option = add(Option::Kind::OptionalCount, name, value_name, std::move(meaning), range);
+    option.get_ = [&value] { return value ? std::to_string(*value) : std::string(); };
+    option.set_ = [&value](std::string_view word) {
+      Count count{};
+      std::string complaint = word == "none" ? std::string() : parse(word, count);
+      if (complaint.empty()) value = word == "none" ? std::nullopt : std::optional(count);
+      return complaint;
+    };
+    option.as_number_ = [&value] {
+      return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
+    };
+    return option;
+  }
+
+  Option& flag(std::string_view name, bool& value, std::string meaning);
+
+  /// @param words  one for each enumerator, in their order
+  template <class Enum>
+  requires std::is_enum_v<Enum> Option& choice(std::string_view name, Enum& value,
+                                               std::initializer_list<std::string_view> words,
+                                               std::string meaning) {
+    return choice(
+        name, words, std::move(meaning), [&value] { return static_cast<std::size_t>(value); },
+        [&value](std::size_t place) { value = static_cast<Enum>(place); });
+  }
+
+  Option& text(std::string_view name, std::string& value, std::string_view value_name,
+               std::string meaning);
+  Option& path(std::string_view name, std::filesystem::path& value, std::string_view value_name,
+               std::string meaning);
+  /// Words with commas between them.
+  Option& list(std::string_view name, std::vector<std::string>& value, std::string_view value_name,
+               std::string meaning);
+
+  [[nodiscard]] std::span<const Option> all() const noexcept { return options_; }
+  [[nodiscard]] const Option* find(std::string_view name) const noexcept;
+  [[nodiscard]] std::vector<std::string> names(Reader reader) const;
+  /// Adds an option of another list under the present heading, unless there is one of its name.
+  void append(Option option);
+  void append(const OptionFields& others) {
+    for (const Option& option : others.all()) append(option);
+  }
+
+ private:
+  /// @return what is wrong with the word; empty where it was taken
+  static std::string parse(std::string_view word, int& value);
+  static std::string parse(std::string_view word, std::int64_t& value);
+  static std::string parse(std::string_view word, std::uint64_t& value);
+
+  Option& add(Option::Kind kind, std::string_view name, std::string_view value_name,
+              std::string meaning, Range range = {});
+  Option& choice(std::string_view name, std::initializer_list<std::string_view> words,
+                 std::string meaning, std::function<std::size_t()> get,
+                 std::function<void(std::size_t)> set);
+
+  std::vector<Option> options_;
+  std::string group_;
+};
+
+/// @throws InvalidArgument  a value out of range; names the option
+void check(const OptionFields& fields, Reader reader = Reader::Code);
+
+/// "name=value" of each option that shapes results, as state files hold them.
+[[nodiscard]] std::vector<std::string> describe(const OptionFields& fields);
+
+/// The list of a struct that has a `list_options`, for reading.
+template <class Options, class Use>
+decltype(auto) with_options_of(const Options& options, Use use) {
+  Options copy = options;
+  OptionFields fields;
+  list_options(fields, copy);
+  return use(std::as_const(fields));
+}
+
+template <class Options>
+void check_options(const Options& options, Reader reader = Reader::Code) {
+  with_options_of(options, [&](const OptionFields& fields) { check(fields, reader); });
+}
+
+template <class Options>
+[[nodiscard]] std::vector<std::string> describe_options(const Options& options) {
+  return with_options_of(options, [](const OptionFields& fields) { return describe(fields); });
+}
+
+}  // namespace rcap

@@ -1,0 +1,226 @@
+#include "rcap/core/options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+#include "base/formatted.hpp"
+#include "base/nearest_name.hpp"
+#include "base/quoting.hpp"
+#include "rcap/core/error.hpp"
+
+namespace rcap {
+namespace {
+
+/// The whole of a word as a number, in decimal.
+template <class Number>
+std::string parse_number(std::string_view word, Number& value) {
+  Number parsed{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), parsed);
+  if (error == std::errc::result_out_of_range) {
+    return formatted("{} does not fit; it must lie between {} and {}", word,
+                     std::numeric_limits<Number>::lowest(), std::numeric_limits<Number>::max());
+  }
+  if (error != std::errc{} || end != word.data() + word.size()) {
+    constexpr std::string_view Kind = std::floating_point<Number>      ? "a number"
+                                      : std::unsigned_integral<Number> ? "a whole number >= 0"
+                                                                       : "a whole number";
+    return formatted("{} is not {}", in_quotes(word), Kind);
+  }
+  value = parsed;
+  return {};
+}
+
+/// "a,b" as a and b.
+std::vector<std::string> split_list(std::string_view words) {
+  std::vector<std::string> list;
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find(',', begin), words.size());
+    list.emplace_back(words.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return list;
+}
+
+std::string join(std::span<const std::string> words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : std::string(between)) + word;
+  return text;
+}
+
+}  // namespace
+
+std::string spell(std::string_view name, Reader reader) {
+  std::string spelled(name);
+  if (reader == Reader::Code) return spelled;
+  std::ranges::replace(spelled, '_', '-');
+  return reader == Reader::CommandLine ? "--" + spelled : spelled;
+}
+
+std::string unspell(std::string_view name) {
+  if (name.starts_with("--")) name.remove_prefix(2);
+  std::string plain(name);
+  std::ranges::replace(plain, '-', '_');
+  return plain;
+}
+
+bool Range::holds(double value) const noexcept {
+  return std::isfinite(value) && (low_is_open ? value > low : value >= low) &&
+         (high_is_open ? value < high : value <= high);
+}
+
+std::string Range::rule() const {
+  const std::string from = formatted("{} {}", low_is_open ? "above" : "at least", low);
+  if (std::isinf(high)) return std::isinf(low) ? "be finite" : "be " + from;
+  if (low_is_open || high_is_open) {
+    return formatted("be {} and {} {}", from, high_is_open ? "below" : "at most", high);
+  }
+  return formatted("lie between {} and {}", low, high);
+}
+
+std::string Option::value_name() const {
+  return words_.empty() ? std::string(value_name_) : join(words_, "|");
+}
+
+void Option::set(std::string_view word, Reader reader) const {
+  const std::string complaint = applies() ? set_(word) : why_not_;
+  if (!complaint.empty()) {
+    throw InvalidArgument(formatted("{} {}", spell(name_, reader), complaint));
+  }
+}
+
+void Option::check(Reader reader) const {
+  if (!as_number_ || !applies()) return;
+  const std::optional<double> value = as_number_();
+  if (!value || range_.holds(*value)) return;
+  throw InvalidArgument(
+      formatted("{} is {}; it must {}", spell(name_, reader), word(), range_.rule()));
+}
+
+Option& OptionFields::add(Option::Kind kind, std::string_view name, std::string_view value_name,
+                          std::string meaning, Range range) {
+  Option& option = options_.emplace_back();
+  option.kind_ = kind;
+  option.name_ = name;
+  option.value_name_ = value_name;
+  option.meaning_ = std::move(meaning);
+  option.range_ = range;
+  option.group_ = group_;
+  return option;
+}
+
+Option& OptionFields::number(std::string_view name, double& value, std::string_view value_name,
+                             std::string meaning, Range range) {
+  Option& option = add(Option::Kind::Number, name, value_name, std::move(meaning), range);
+  option.get_ = [&value] { return formatted("{}", value); };
+  option.set_ = [&value](std::string_view word) { return parse_number(word, value); };
+  option.as_number_ = [&value] { return std::optional(value); };
+  return option;
+}
+
+std::string OptionFields::parse(std::string_view word, int& value) {
+  return parse_number(word, value);
+}
+
+std::string OptionFields::parse(std::string_view word, std::int64_t& value) {
+  return parse_number(word, value);
+}
+
+std::string OptionFields::parse(std::string_view word, std::uint64_t& value) {
+  return parse_number(word, value);
+}
+
+Option& OptionFields::flag(std::string_view name, bool& value, std::string meaning) {
+  Option& option = choice(
+      name, {"on", "off"}, std::move(meaning), [&value] { return std::size_t{!value}; },
+      [&value](std::size_t place) { value = place == 0; });
+  option.kind_ = Option::Kind::Flag;
+  return option;
+}
+
+Option& OptionFields::choice(std::string_view name, std::initializer_list<std::string_view> words,
+                             std::string meaning, std::function<std::size_t()> get,
+                             std::function<void(std::size_t)> set) {
+  Option& option = add(Option::Kind::Choice, name, "", std::move(meaning));
+  option.words_.assign(words.begin(), words.end());
+  const std::vector<std::string> list = option.words_;
+  option.get_ = [list, get = std::move(get)] { return list.at(get()); };
+  option.set_ = [list, set = std::move(set)](std::string_view word) -> std::string {
+    const auto found = std::ranges::find(list, word);
+    if (found == list.end()) {
+      return formatted("{} is none of {}{}", in_quotes(word), join(list, ", "),
+                       did_you_mean(word, list));
+    }
+    set(static_cast<std::size_t>(found - list.begin()));
+    return {};
+  };
+  return option;
+}
+
+Option& OptionFields::text(std::string_view name, std::string& value, std::string_view value_name,
+                           std::string meaning) {
+  Option& option = add(Option::Kind::Text, name, value_name, std::move(meaning));
+  option.get_ = [&value] { return value; };
+  option.set_ = [&value](std::string_view word) {
+    value = word;
+    return std::string();
+  };
+  return option;
+}
+
+Option& OptionFields::path(std::string_view name, std::filesystem::path& value,
+                           std::string_view value_name, std::string meaning) {
+  Option& option = add(Option::Kind::Path, name, value_name, std::move(meaning));
+  option.get_ = [&value] { return value.string(); };
+  option.set_ = [&value](std::string_view word) -> std::string {
+    if (word.empty()) return "\"\": an empty file name";
+    value = word;
+    return {};
+  };
+  return option;
+}
+
+Option& OptionFields::list(std::string_view name, std::vector<std::string>& value,
+                           std::string_view value_name, std::string meaning) {
+  Option& option = add(Option::Kind::List, name, value_name, std::move(meaning));
+  option.get_ = [&value] { return join(value, ","); };
+  option.set_ = [&value](std::string_view word) {
+    value = split_list(word);
+    return std::string();
+  };
+  return option;
+}
+
+const Option* OptionFields::find(std::string_view name) const noexcept {
+  const auto found = std::ranges::find(options_, name, &Option::name);
+  return found == options_.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> OptionFields::names(Reader reader) const {
+  std::vector<std::string> names;
+  for (const Option& option : options_) names.push_back(spell(option.name(), reader));
+  return names;
+}
+
+void OptionFields::append(Option option) {
+  if (find(option.name()) != nullptr) return;
+  option.group_ = group_;
+  options_.push_back(std::move(option));
+}
+
+void check(const OptionFields& fields, Reader reader) {
+  for (const Option& option : fields.all()) option.check(reader);
+}
+
+std::vector<std::string> describe(const OptionFields& fields) {
+  std::vector<std::string> words;
+  for (const Option& option : fields.all()) {
+    if (!option.shapes_result()) continue;
+    const std::string word = option.word();
+    words.push_back(formatted("{}={}", option.name(), word.empty() ? "none" : word));
+  }
+  return words;
+}
+
+}  // namespace rcap

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <toml++/toml.h>
+
+namespace rcap {
+
+/// A TOML file, and the one way to refuse a part of it: "PATH:LINE: what".
+class TomlFile {
+ public:
+  /// @throws BadFile  the file cannot be read, or is not TOML: names the line
+  explicit TomlFile(const std::filesystem::path& path);
+
+  [[nodiscard]] const toml::table& table() const noexcept { return table_; }
+  /// @throws InvalidArgument  always
+  [[noreturn]] void refuse(const toml::node& node, const std::string& what) const;
+  /// The word for the value of an option: 0.9, on, paper; "a,b" for a list of texts.
+  /// @throws InvalidArgument  it is none that an option could have
+  [[nodiscard]] std::string word_of(const toml::node& node, std::string_view option) const;
+
+ private:
+  std::filesystem::path path_;
+  toml::table table_;
+};
+
+}  // namespace rcap
