@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace rcap {
@@ -17,5 +18,9 @@ struct Chunks {
     return chunk + 1 < size() ? (chunk + 1) * length : count;
   }
 };
+
+/// A chunk of samples is worked on in blocks of at most so many: their keys, bins and bits
+/// then stay in the cache.
+inline constexpr std::size_t BlockSamples = 1024;
 
 }  // namespace rcap

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -11,10 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/bins.hpp"
 #include "core/chunks.hpp"
+#include "core/groups.hpp"
 #include "core/keys.hpp"
 #include "core/set_bits.hpp"
-#include "rcap/core/random_stream.hpp"
 #include "rcap/core/sample_set.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
@@ -58,54 +57,6 @@ struct RankedSample {
   }
 };
 
-/// Groups that are classes.
-template <class Label>
-struct LabelGroups {
-  const Label* labels;
-  std::size_t operator()(SampleId id) const { return labels[id]; }
-};
-// clang before 17 does not deduce this by itself.
-template <class Label>
-LabelGroups(const Label*) -> LabelGroups<Label>;
-
-/// All samples in one group.
-struct OneGroup {
-  std::size_t operator()(SampleId) const { return 0; }
-};
-
-/// Members of a set in group 0, the others in group 1.
-struct MemberGroups {
-  const SampleSet* members;
-  std::size_t operator()(SampleId id) const { return members->contains(id) ? 0 : 1; }
-};
-
-/// Counts the samples from `first` on in their bins. The counts lie bin by bin, a row of
-/// all groups each: most samples are in the end bins, so most counting stays in two rows.
-template <class Groups>
-void count_in_bins(Groups groups, std::uint32_t row, SampleId first, const std::uint8_t* bins,
-                   std::size_t count, std::uint32_t* histogram) {
-  // Cells first: that loop is vectorised, and the one that counts then never waits.
-  std::uint32_t cells[BlockSamples];
-  if constexpr (requires { groups.labels; }) {
-    cells_of(bins, groups.labels + first, count, row, cells);
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto group = static_cast<std::uint32_t>(groups(first + static_cast<SampleId>(i)));
-      cells[i] = bins[i] * row + group;
-    }
-  }
-  for (std::size_t i = 0; i < count; ++i) ++histogram[cells[i]];
-}
-
-/// The samples of a block, counted from its first, whose bins are `lowest` to `highest`.
-inline SetBits samples_within(const std::uint8_t* bins, std::size_t count, std::uint8_t lowest,
-                              std::uint8_t highest) {
-  static_assert(BlockSamples <= 64 * SetBits::MostWords);
-  std::uint64_t within[BlockSamples / 64];
-  bins_within(bins, count, lowest, highest, within);
-  return SetBits({within, (count + 63) / 64});
-}
-
 /// Ranks by the random bits alone: every member of a group equally likely.
 class UniformRanker {
  public:
@@ -141,15 +92,8 @@ class UniformRanker {
   int bin_bits_;
 };
 
-/// How many bins (as a power of two) serve groups of this average size: enough that few
-/// samples share the deciding bin, few enough that the counts stay in the cache.
-inline int bin_bits_for(std::int64_t sample_count, std::size_t group_count) {
-  const auto average = static_cast<std::uint64_t>(sample_count) / group_count;
-  return std::clamp(static_cast<int>(std::bit_width(average / 16)), 0, 8);
-}
-
 /// One draw of Note [Drawing in two passes].
-template <class Groups, class Ranker>
+template <Grouping Groups, class Ranker>
 class Draw {
  public:
   Draw(const Groups& groups, Ranker& ranker, std::int64_t sample_count,
@@ -448,7 +392,7 @@ class Draw {
 };
 
 /// The best `counts[g]` samples of each group g, at most as many as the group has.
-template <class Groups, class Ranker>
+template <Grouping Groups, class Ranker>
 SampleSet draw_best(const Groups& groups, Ranker& ranker, std::int64_t sample_count,
                     std::span<const std::int64_t> counts, const Workers& workers,
                     DrawScratch& scratch) {
@@ -456,7 +400,7 @@ SampleSet draw_best(const Groups& groups, Ranker& ranker, std::int64_t sample_co
 }
 
 /// `counts[g]` samples of each group g, all members of a group equally likely.
-template <class Groups>
+template <Grouping Groups>
 SampleSet draw_equally(const Groups& groups, const RandomStream& stream, std::int64_t sample_count,
                        std::span<const std::int64_t> counts, const Workers& workers) {
   UniformRanker ranker(stream, bin_bits_for(sample_count, counts.size()));

@@ -1,12 +1,18 @@
 #include "rcap/core/weighted_draw.hpp"
 
+#include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <string_view>
 
 #include "base/formatted.hpp"
+#include "core/bins.hpp"
+#include "core/chunks.hpp"
 #include "core/draw_engine.hpp"
+#include "core/groups.hpp"
+#include "core/keys.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

@@ -93,48 +93,6 @@ TEST(CoarseKeys, KeepTheirErrorBound) {
   EXPECT_GT(largest_error, 0);
 }
 
-TEST(BinsOfPlaces, CutsToTheBinsThereAre) {
-  const float infinity = std::numeric_limits<float>::infinity();
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> places{0.5F, 1.01F, 1.99F,    2.5F,      3.0F, 4.0F,
-                                  -7,   99,    infinity, -infinity, nan};
-  std::vector<std::uint8_t> bins(places.size());
-  bins_of_places(places.data(), places.size(), 4, bins.data());
-  EXPECT_THAT(bins, testing::ElementsAre(0, 1, 1, 2, 3, 3, 0, 3, 3, 0, 0));
-}
-
-TEST(CompareBins, TellsHigherFromWithin) {
-  const std::vector<std::uint8_t> bins{0, 4, 5, 6, 7, 8, 255, 255, 0};
-  const std::vector<std::uint8_t> lowest{5, 5, 5, 5, 5, 5, 5, 253, 0};
-  std::uint64_t higher = 0;
-  std::uint64_t within = 0;
-  compare_bins(bins.data(), lowest.data(), 3, bins.size(), &higher, &within);
-  EXPECT_EQ(higher, 0b001100000U);
-  EXPECT_EQ(within, 0b110011100U);
-}
-
-TEST(BinsWithin, MarksBothEndsAndAllBetween) {
-  std::vector<std::uint8_t> bins(70);
-  bins[3] = 1;
-  bins[5] = 8;
-  bins[63] = 255;
-  bins[69] = 7;
-  const auto bit = [](int place) { return std::uint64_t{1} << place; };
-  std::uint64_t within[2];
-  bins_within(bins.data(), bins.size(), 1, 255, within);
-  EXPECT_EQ(within[0], bit(3) | bit(5) | bit(63));
-  EXPECT_EQ(within[1], bit(5));
-  bins_within(bins.data(), bins.size(), 1, 7, within);
-  EXPECT_EQ(within[0], bit(3));
-  EXPECT_EQ(within[1], bit(5));
-  bins_within(bins.data(), bins.size(), 255, 255, within);
-  EXPECT_EQ(within[0], bit(63));
-  EXPECT_EQ(within[1], 0U);
-  bins_within(bins.data(), bins.size(), 0, 255, within);
-  EXPECT_EQ(within[0], ~std::uint64_t{0});
-  EXPECT_EQ(within[1], bit(6) - 1);
-}
-
 TEST(ExactExp, AgreesWithTheLibrary) {
   EXPECT_EQ(exact_exp(0), 1.0);
   for (double x = -0.001; x > -700; x *= 1.3) {
