@@ -12,7 +12,7 @@
 #include "core/bins.hpp"
 #include "core/chunks.hpp"
 #include "core/groups.hpp"
-#include "core/keys.hpp"
+#include "core/ranker.hpp"
 #include "core/set_bits.hpp"
 #include "rcap/core/sample_set.hpp"
 #include "rcap/core/weighted_draw.hpp"
@@ -25,78 +25,31 @@ namespace rcap {
 /// or moving them to their groups, would cost many times the keys. Instead:
 ///
 ///  1. One pass over all samples puts each into one of up to 256 bins of its group, the
-///     higher the better, and counts the bins. A byte a sample remembers the bin.
-///  2. The counts tell for every group the one bin in which its last winner lies.
-///  3. A second pass over the bytes takes all samples in clearly higher bins; those of the
-///     deciding bin and of its neighbours, one in fifty or so, are gathered.
+///     higher the better, and counts the bins. The bin of a sample is kept as a byte.
+///  2. The counts tell for every group in which bin its last winner lies.
+///  3. A second pass over the bytes takes all samples in clearly higher bins and gathers
+///     those of the deciding bin and of its neighbours, about one in fifty.
 ///  4. The gathered ones are ranked exactly, group by group.
 ///
-/// Where bins come from coarse keys, neighbours are those next to the deciding bin. Let a
-/// coarse key lie within half a bin of the exact one. Sorted, the two lists of keys of a
-/// group differ nowhere by more than that, so the exact key of the last winner is at most
-/// half a bin outside of the deciding bin, and samples two bins away are at least half a
-/// bin beyond it: they are decided. The result is that of a full sort and does not depend
-/// on how the bins are laid out or how coarse keys round, which are matters of speed.
+/// Why the result is that of a full sort: let k of a group win, and let d be its deciding
+/// bin. Fewer than k samples lie above d, and at least k in d or above. A ranker promises
+/// that samples more than `Neighbours` bins apart rank in the order of their bins. So whoever
+/// ranks before a sample above the neighbours of d lies above d, which leaves it among the
+/// first k; and everyone in d or above ranks before a sample below those neighbours.
 ///
-/// Mostly the deciding bins of all groups lie near each other. Then the second pass looks at
-/// the groups of samples in these bins only: above them all win, below them none.
+/// Mostly the deciding bins of all groups lie near each other. Then the second pass looks up
+/// the groups of the samples in these bins only: above them all win, below them none.
 ///
-/// If few win, the bins begin near where the winners do and most samples lie in the lowest,
-/// which the first pass need not count then. If winners end in the lowest bin, in groups of
-/// so many samples that ranking these exactly would take longer, the first pass is made
-/// again with bins that begin lower.
-
-/// The exact rank of a sample in its group. Keys can be equal; bits never are.
-struct RankedSample {
-  double key;          ///< larger is better
-  std::uint64_t bits;  ///< then smaller is better
-  std::uint32_t id;
-
-  bool operator<(const RankedSample& other) const {
-    return key != other.key ? key > other.key : bits < other.bits;
-  }
-};
-
-/// Ranks by the random bits alone: every member of a group equally likely.
-class UniformRanker {
- public:
-  UniformRanker(const RandomStream& stream, int bin_bits) : stream_(stream), bin_bits_(bin_bits) {}
-
-  /// How many bins next to the deciding one are not decided: none, these bins are exact.
-  static constexpr int Neighbours = 0;
-  [[nodiscard]] static bool most_are_lowest() { return false; }
-  [[nodiscard]] static bool all_lie_at_one_end(std::size_t, std::int64_t) { return false; }
-  /// Its bins cover everything: there is nothing to aim.
-  static bool aim_lower(std::span<const std::uint8_t>, std::span<const std::int64_t>) {
-    return false;
-  }
-  [[nodiscard]] int bin_count() const { return 1 << bin_bits_; }
-
-  /// Finds the bin of `count` samples from `first` on.
-  void find_bins(SampleId first, std::size_t count, std::uint8_t* bins) const {
-    std::uint64_t bits[BlockSamples];
-    stream_bits(stream_, first, count, bits);
-    const auto top = static_cast<std::uint64_t>(bin_count() - 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      bins[i] = static_cast<std::uint8_t>(top - ((bits[i] >> 1) >> (63 - bin_bits_)));
-    }
-  }
-
-  /// Appends the exact ranks of these samples.
-  void rank(std::span<const std::uint32_t> ids, std::vector<RankedSample>& ranked) const {
-    for (const std::uint32_t id : ids) ranked.push_back({0.0, stream_.bits(id), id});
-  }
-
- private:
-  RandomStream stream_;
-  int bin_bits_;
-};
+/// If few win, bins may begin near the winners. Most samples then lie in the lowest bin, and
+/// the first pass need not count it. If winners of large groups turn out to end there, so
+/// that ranking these groups exactly would take longer, the first pass is made again with
+/// bins that begin lower.
 
 /// One draw of Note [Drawing in two passes].
-template <Grouping Groups, class Ranker>
+template <Grouping Groups, Ranker R>
 class Draw {
  public:
-  Draw(const Groups& groups, Ranker& ranker, std::int64_t sample_count,
+  Draw(const Groups& groups, R& ranker, std::int64_t sample_count,
        std::span<const std::int64_t> counts, const Workers& workers, DrawScratch& scratch)
       : groups_(groups),
         ranker_(ranker),
@@ -120,7 +73,7 @@ class Draw {
  private:
   static constexpr std::int64_t ChunkSamples = 1 << 14;
   /// The bins of a group that are not decided by their counts.
-  static constexpr int OpenBins = 2 * Ranker::Neighbours + 1;
+  static constexpr int OpenBins = 2 * R::Neighbours + 1;
   static constexpr std::uint8_t HighestBin = std::numeric_limits<std::uint8_t>::max();
   using Ids = std::vector<std::uint32_t>;
 
@@ -205,7 +158,7 @@ class Draw {
       return;
     }
     const int lowest =
-        std::clamp(deciding_[g] - Ranker::Neighbours, 0, std::max(bin_count - OpenBins, 0));
+        std::clamp(deciding_[g] - R::Neighbours, 0, std::max(bin_count - OpenBins, 0));
     lowest_open_[g] = static_cast<std::uint8_t>(lowest);
     taken_[g] = counts_[g] - higher_[g];
     for (int bin = deciding_[g] + 1; bin < std::min(lowest + OpenBins, bin_count); ++bin) {
@@ -249,7 +202,7 @@ class Draw {
 
   /// What one worker finds undecided.
   struct Undecided {
-    std::vector<Ids> ids;               ///< a list a chunk
+    std::vector<Ids> ids;               ///< a list for each chunk
     std::vector<std::uint32_t> groups;  ///< per group, how many
   };
 
@@ -380,7 +333,7 @@ class Draw {
   }
 
   const Groups& groups_;
-  Ranker& ranker_;
+  R& ranker_;
   std::span<const std::int64_t> counts_;
   const Workers& workers_;
   DrawScratch& scratch_;
@@ -391,21 +344,21 @@ class Draw {
   std::vector<std::int64_t> taken_;        ///< per group, how many in its open bins win
 };
 
-/// The best `counts[g]` samples of each group g, at most as many as the group has.
-template <Grouping Groups, class Ranker>
-SampleSet draw_best(const Groups& groups, Ranker& ranker, std::int64_t sample_count,
+/// The best `counts[g]` samples of each group g by the exact ranks of `ranker`; the workers
+/// change nothing.
+///
+/// @param sample_count  below 2^32
+/// @param counts        for each group, 0 to its size; a group may be empty
+/// @param scratch       memory to use again. Leaves there the key of the best loser of each
+///                      group where it was ranked, else what was there or NaN
+///
+/// O(n): about two passes over the data, and exact ranks of few samples. Takes one byte for
+/// each sample, and for each worker a histogram of all bins and groups.
+template <Grouping Groups, Ranker R>
+SampleSet draw_best(const Groups& groups, R& ranker, std::int64_t sample_count,
                     std::span<const std::int64_t> counts, const Workers& workers,
                     DrawScratch& scratch) {
   return Draw(groups, ranker, sample_count, counts, workers, scratch).run();
-}
-
-/// `counts[g]` samples of each group g, all members of a group equally likely.
-template <Grouping Groups>
-SampleSet draw_equally(const Groups& groups, const RandomStream& stream, std::int64_t sample_count,
-                       std::span<const std::int64_t> counts, const Workers& workers) {
-  UniformRanker ranker(stream, bin_bits_for(sample_count, counts.size()));
-  DrawScratch scratch;
-  return draw_best(groups, ranker, sample_count, counts, workers, scratch);
 }
 
 }  // namespace rcap
