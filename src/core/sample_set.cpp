@@ -1,6 +1,7 @@
 #include "rcap/core/sample_set.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/chunks.hpp"
 #include "core/set_bits.hpp"

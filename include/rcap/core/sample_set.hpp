@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,7 +10,7 @@
 
 namespace rcap {
 
-/// A set of samples of one data set, one bit a sample.
+/// A set of samples of one data set: one bit for each sample.
 class SampleSet {
  public:
   explicit SampleSet(std::int64_t sample_count)
@@ -63,11 +62,5 @@ class SampleSet {
   std::int64_t sample_count_;
   std::vector<std::uint64_t> words_;
 };
-
-/// Calls `f(id)` for every set bit of `word`, whose bit 0 stands for `first_id`.
-template <class F>
-void for_each_bit(std::uint64_t word, SampleId first_id, F&& f) {
-  for (; word != 0; word &= word - 1) f(first_id + std::countr_zero(word));
-}
 
 }  // namespace rcap
