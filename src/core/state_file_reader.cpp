@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
+#include <functional>
 #include <iterator>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -223,15 +224,23 @@ class FieldReader final : public StateFields {
   explicit FieldReader(StateReader& input) : input_(input) {}
 
   void number(std::string_view name, std::int64_t& value) override {
-    expect(name, FieldType::Number, 1);
-    const auto read = input_.get_value<std::int64_t>(quoted(name));
-    old_numbers_.emplace_back(&value, value);
+    const std::int64_t read = get_number(name);
+    remember(value);
     value = read;
+  }
+
+  void flag(std::string_view name, bool& value) override {
+    const std::int64_t read = get_number(name);
+    if (read != 0 && read != 1) {
+      input_.source().refuse(formatted("{} is {}; it must be 0 or 1", name, read));
+    }
+    remember(value);
+    value = read == 1;
   }
 
   void losses(std::string_view name, std::vector<float>& values) override {
     expect(name, FieldType::Losses, values.size());
-    old_losses_.emplace_back(&values, values);
+    remember(values);
     input_.get(values.data(), values.size() * sizeof(float), quoted(name));
     if (const auto i = first_bad_loss(values); i < values.size()) {
       input_.source().refuse(
@@ -241,7 +250,7 @@ class FieldReader final : public StateFields {
 
   void samples(std::string_view name, SampleSet& values) override {
     expect(name, FieldType::Samples, static_cast<std::uint64_t>(values.sample_count()));
-    old_sets_.emplace_back(&values, values);
+    remember(values);
     input_.get(values.words().data(), values.words().size_bytes(), quoted(name));
     if (has_bits_past_end(values)) {
       input_.source().refuse(
@@ -258,19 +267,21 @@ class FieldReader final : public StateFields {
 
   /// Last field first, so that one listed twice gets its first value back.
   void put_back() {
-    for (; !old_numbers_.empty(); old_numbers_.pop_back()) {
-      *old_numbers_.back().first = old_numbers_.back().second;
-    }
-    for (; !old_losses_.empty(); old_losses_.pop_back()) {
-      old_losses_.back().first->swap(old_losses_.back().second);
-    }
-    for (; !old_sets_.empty(); old_sets_.pop_back()) {
-      std::swap(*old_sets_.back().first, old_sets_.back().second);
-    }
+    for (; !undo_.empty(); undo_.pop_back()) undo_.back()();
   }
 
  private:
   static std::string quoted(std::string_view name) { return formatted("field \"{}\"", name); }
+
+  template <class T>
+  void remember(T& value) {
+    undo_.emplace_back([&value, old = value]() mutable { std::swap(value, old); });
+  }
+
+  std::int64_t get_number(std::string_view name) {
+    expect(name, FieldType::Number, 1);
+    return input_.get_value<std::int64_t>(quoted(name));
+  }
 
   void expect(std::string_view name, FieldType type, std::uint64_t count) {
     ++field_count_;
@@ -291,9 +302,7 @@ class FieldReader final : public StateFields {
   }
 
   StateReader& input_;
-  std::vector<std::pair<std::int64_t*, std::int64_t>> old_numbers_;
-  std::vector<std::pair<std::vector<float>*, std::vector<float>>> old_losses_;
-  std::vector<std::pair<SampleSet*, SampleSet>> old_sets_;
+  std::vector<std::function<void()>> undo_;  ///< puts a field back
   std::int64_t field_count_ = 0;
 };
 

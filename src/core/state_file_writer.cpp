@@ -90,6 +90,11 @@ class Encoder final : public StateFields {
     value(number);
   }
 
+  void flag(std::string_view name, bool& value) override {
+    auto number = static_cast<std::int64_t>(value);
+    this->number(name, number);
+  }
+
   void losses(std::string_view name, std::vector<float>& values) override {
     if (const auto i = first_bad_loss(values); i < values.size()) {
       throw InternalError(formatted("write_state_file: {}[{}] is {}; it must be finite and >= 0",

@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include "core/expect_throw.hpp"
 #include "file_bytes.hpp"
 #include "file_size_limit.hpp"
 #include "rcap/core/error.hpp"
@@ -236,7 +237,36 @@ TEST_F(StateFile, IsByteForByteTheExampleOfTheDocs) {
   EXPECT_EQ(written, expected);
 }
 
+TEST_F(StateFile, StoresAFlagAsTheNumber0Or1) {
+  for (std::int64_t number : {0, 1}) {
+    bool flag = number == 1;
+    const auto list_flag = [&](StateFields& fields) { fields.flag("seen", flag); };
+    write_state_file(path_, identity(), list_flag);
+    const std::string bytes = read_bytes(path_);
+    flag = !flag;
+    read_state_file(path_, identity(), list_flag);
+    EXPECT_EQ(flag, number == 1);
+    write_state_file(path_, identity(),
+                     [&](StateFields& fields) { fields.number("seen", number); });
+    EXPECT_EQ(read_bytes(path_), bytes);
+  }
+}
+
 // ---- files that are not sound
+
+TEST_F(StateFile, RefusesAFlagThatIsNeither0Nor1) {
+  for (std::int64_t number : {-1, 2, 256}) {
+    write_state_file(path_, identity(),
+                     [&](StateFields& fields) { fields.number("seen", number); });
+    bool flag = true;
+    EXPECT_THAT(message_of<BadFile>([&] {
+                  read_state_file(path_, identity(),
+                                  [&](StateFields& fields) { fields.flag("seen", flag); });
+                }),
+                HasSubstr("seen is " + std::to_string(number) + "; it must be 0 or 1"));
+    EXPECT_TRUE(flag);
+  }
+}
 
 TEST_F(StateFile, RefusesEveryTruncation) {
   const std::string bytes = sound_bytes();
@@ -498,12 +528,15 @@ TEST_F(StateFile, PutsFieldsBackWhenThePrunerRefusesThem) {
 
 TEST_F(StateFile, PutsTheFirstValueBackOfAFieldListedTwice) {
   std::int64_t value = 1;
+  bool flag = true;
   const auto list_twice = [&](StateFields& fields) {
     fields.number("a", value);
+    fields.flag("flag", flag);
     fields.number("b", value);
   };
   write_state_file(path_, identity(), list_twice);
   value = 2;
+  flag = false;
   EXPECT_THROW(read_state_file(path_, identity(),
                                [&](StateFields& fields) {
                                  list_twice(fields);
@@ -511,6 +544,7 @@ TEST_F(StateFile, PutsTheFirstValueBackOfAFieldListedTwice) {
                                }),
                BadFile);
   EXPECT_EQ(value, 2);
+  EXPECT_FALSE(flag);
 }
 
 TEST_F(StateFile, AsksForEveryFieldOfTheFile) {

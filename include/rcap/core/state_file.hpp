@@ -30,6 +30,8 @@ class StateFields {
  public:
   virtual ~StateFields() = default;
   virtual void number(std::string_view name, std::int64_t& value) = 0;
+  /// Stored as the number 0 or 1.
+  virtual void flag(std::string_view name, bool& value) = 0;
   /// Losses, scores, limits: finite and >= 0, as many as there are now.
   virtual void losses(std::string_view name, std::vector<float>& values) = 0;
   /// A set over the same data set; no bit past the last sample.

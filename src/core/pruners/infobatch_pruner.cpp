@@ -72,7 +72,7 @@ InfoBatchPruner::InfoBatchPruner(std::shared_ptr<const ClassIndex> classes,
 
 bool InfoBatchPruner::prunes(std::int64_t epoch) const {
   // Before the first loss all scores are equal, and none lies below their mean.
-  if (observed_any_ == 0) return false;
+  if (!observed_any_) return false;
   if (total_batches_) {
     return static_cast<double>(used_batches_) <
            options_.annealing * static_cast<double>(*total_batches_);
@@ -118,7 +118,7 @@ void InfoBatchPruner::cut_to_budget(std::int64_t epoch, SampleSet& selected,
 void InfoBatchPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
   for (std::size_t i = 0; i < ids.size(); ++i)
     scores_[static_cast<std::size_t>(ids[i])] = losses[i];
-  if (!ids.empty()) observed_any_ = 1;
+  if (!ids.empty()) observed_any_ = true;
 }
 
 void InfoBatchPruner::weigh(std::span<const SampleId> ids, std::vector<float>& weights) const {
@@ -131,7 +131,7 @@ void InfoBatchPruner::weigh(std::span<const SampleId> ids, std::vector<float>& w
 
 void InfoBatchPruner::list_state(StateFields& fields) {
   fields.number("used_batches", used_batches_);
-  fields.number("observed_any", observed_any_);
+  fields.flag("observed_any", observed_any_);
   fields.losses("scores", scores_);
   fields.samples("rescaled", rescaled_);
 }

@@ -54,7 +54,7 @@ class InfoBatchPruner final : public Pruner {
   double kept_part_ = 1;  ///< of the samples below the mean
   std::optional<std::int64_t> total_batches_;
   std::int64_t used_batches_ = 0;
-  std::int64_t observed_any_ = 0;  ///< 0 until the first loss: all scores are equal then
+  bool observed_any_ = false;  ///< false until the first loss: all scores are equal then
   std::vector<float> scores_;
   SampleSet rescaled_;  ///< kept samples below the mean of the current selection
 };
