@@ -67,7 +67,7 @@ class TestEveryMethod:
         np.save(tmp_path / "scores.npy", SCORES)
         np.save(tmp_path / "recalls.npy", OPTIONS["metriq"]["recalls"])
         common = [os.environ["RCAP_PROGRAM"], "select", "--method", method, "--labels", "labels.npy", "--pruning-rate",
-                  "0.7", "--seed", "3", "--state", "s.rcap", "--out", "ids.npy", *options]
+                  "0.7", "--seed", "3", "--state", "s.rcap", "--out", "ids.npy", "--weights", "weights.npy", *options]
         if method in ("ccs", "tdds"):
             common += ["--scores", "scores.npy"]
         if method == "metriq":
@@ -82,7 +82,11 @@ class TestEveryMethod:
                 words += ["--losses", "all.npy"]
             subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
             ids = np.load(tmp_path / "ids.npy")
-            np.testing.assert_array_equal(pruner.select_in_order(epoch).ids, ids)
+            selection = pruner.select_in_order(epoch)
+            np.testing.assert_array_equal(selection.ids, ids)
+            weights = np.ones(len(ids)) if selection.weights is None else selection.weights
+            np.testing.assert_array_equal(weights, np.load(tmp_path / "weights.npy"))
+            assert pruner.state() == (tmp_path / "s.rcap").read_bytes()
             pruner.observe(ids, losses_of(ids, epoch))
 
 
