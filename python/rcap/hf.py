@@ -18,15 +18,17 @@ exactly as if the run had never stopped, also in the middle of an epoch.
 import functools
 import math
 import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset
 
-from . import InvalidArgument, StateMismatch
-from ._steered import SteeredSampler, initial_loader, keeps_length
-from .torch import Indexed, initial_losses, wants_initial_losses
+from . import InvalidArgument, Pruner, StateMismatch
+from .torch import Indexed, PruningSampler, initial_losses, keeps_length, loader_of_this_rank, wants_initial_losses
 
 try:
     from accelerate.data_loader import prepare_data_loader
@@ -37,34 +39,50 @@ except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(f'rcap.hf needs the package {missing.name.split(".")[0]}: pip install "rcap[hf]"',
                               name=missing.name) from missing
 
+if TYPE_CHECKING:
+    from transformers.trainer import Trainer
+    from transformers.training_args import TrainingArguments
+else:
+    Trainer = object  # the class that the mixin is put before
+
 __all__ = ["PruningMixin"]
 
 STATE_FILE = "rcap_sampler.pt"  # in a checkpoint's folder
 IDS = "rcap_ids"  # in a batch
 
 
-class PruningMixin:
+class PruningMixin(Trainer):
     """Put before Trainer in the bases of a class: `class PruningTrainer(PruningMixin, Trainer)`.
 
-    Takes the arguments of Trainer and `pruner`. The losses of single samples come from `sample_losses`, which fits
-    models that classify; override it for others, or give a `compute_loss_func` that returns one loss for each sample.
+    The losses of single samples come from `sample_losses`, which fits models that classify; override it for others, or
+    give a `compute_loss_func` that returns one loss for each sample.
+
+    Args:
+        pruner: Selects the samples; made with the labels of `train_dataset`, in its order.
+        *args: Those of Trainer.
+        **kwargs: The same.
+
+    Raises:
+        InvalidArgument: If the data set is not that of the labels, or an argument of Trainer cannot work with pruning.
     """
 
     # What compute_loss returns is the mean of a batch: Trainer divides it by the steps that it accumulates.
     loss_is_scaled_for_ga = False
 
-    def __init__(self, *args, pruner, **kwargs):
+    def __init__(self, *args: Any, pruner: Pruner, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._check_arguments(pruner)
         dropped = self.args.train_batch_size if self.args.dataloader_drop_last else None
-        self.sampler = _WholePasses(pruner, batch_size=dropped)
+        # Trainer counts the epochs, and after a resume it skips the batches that are done, without loading them.
+        self.sampler = PruningSampler(pruner, batch_size=dropped, hands_out="whole", counts_epochs=False)
 
-    def _check_arguments(self, pruner):
-        if self.train_dataset is None or isinstance(self.train_dataset, IterableDataset):
+    def _check_arguments(self, pruner: Pruner) -> None:
+        dataset: Any = self.train_dataset
+        if dataset is None or isinstance(dataset, IterableDataset):
             raise InvalidArgument("PruningMixin: a train_dataset is needed with a length, indexed by position")
-        if len(self.train_dataset) != pruner.sample_count:
-            raise InvalidArgument(f"PruningMixin: the train_dataset has {len(self.train_dataset)} samples, the labels "
-                                  f"are {pruner.sample_count}; give the pruner the labels of this data set")
+        if len(dataset) != pruner.sample_count:
+            raise InvalidArgument(f"PruningMixin: the train_dataset has {len(dataset)} samples, the labels are "
+                                  f"{pruner.sample_count}; give the pruner the labels of this data set")
         if self.args.auto_find_batch_size:
             raise InvalidArgument("PruningMixin: auto_find_batch_size starts the training again in mid-epoch, which a "
                                   "pruner cannot follow; give per_device_train_batch_size")
@@ -75,10 +93,18 @@ class PruningMixin:
 
     # ---- losses
 
-    def sample_losses(self, model, inputs):
-        """One loss for each sample of a batch, and the outputs of the model.
+    def sample_losses(self, model: torch.nn.Module, inputs: dict[str, Any]) -> tuple[torch.Tensor, Any]:
+        """The losses of a batch; as it stands: cross entropy of `logits` (sample, class) and `labels` (sample).
 
-        As it stands: cross entropy of `logits` (sample, class) and `labels` (sample).
+        Args:
+            model: The network.
+            inputs: What the collator made of the samples.
+
+        Returns:
+            One loss for each sample, and the outputs of the model.
+
+        Raises:
+            InvalidArgument: If the model is no classifier.
         """
         labels = inputs["labels"]
         outputs = model(**{name: value for name, value in inputs.items() if name != "labels"})
@@ -91,17 +117,18 @@ class PruningMixin:
         smoothing = self.args.label_smoothing_factor
         return F.cross_entropy(logits, labels, reduction="none", label_smoothing=smoothing), outputs
 
-    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+    def compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any], return_outputs: bool = False,
+                     *args: Any, **kwargs: Any) -> torch.Tensor | tuple[torch.Tensor, Any]:
         ids = inputs.pop(IDS, None)
         if ids is None:  # an evaluation
-            return super().compute_loss(model, inputs, return_outputs=return_outputs, **kwargs)
+            return super().compute_loss(model, inputs, return_outputs, *args, **kwargs)
         losses, outputs = self.sample_losses(model, inputs)
         loss = self.sampler.observe(ids, losses)
         return (loss, outputs) if return_outputs else loss
 
     # ---- data
 
-    def get_train_dataloader(self):
+    def get_train_dataloader(self) -> DataLoader[Any]:
         """A loader that is not shared out again: the sampler takes this rank's part already."""
         self._make_initial_pass()
         loader = DataLoader(
@@ -110,41 +137,46 @@ class PruningMixin:
             worker_init_fn=functools.partial(seed_worker, num_workers=self.args.dataloader_num_workers,
                                              rank=self.args.process_index),
             persistent_workers=self.args.dataloader_persistent_workers, **self._worker_options())
-        return prepare_data_loader(loader, self.args.device, num_processes=1, process_index=0, put_on_device=True)
+        prepared: DataLoader[Any] = prepare_data_loader(loader, self.args.device, num_processes=1, process_index=0,
+                                                        put_on_device=True)
+        return prepared
 
-    def num_examples(self, dataloader):
+    def num_examples(self, dataloader: DataLoader[Any]) -> int:
         """How many samples an epoch trains on, for the speeds that Trainer prints."""
-        if getattr(dataloader, "dataset", None) is not None and isinstance(dataloader.dataset, Indexed):
-            return len(self.sampler) * self.args.world_size
+        if isinstance(getattr(dataloader, "dataset", None), Indexed):
+            return len(self.sampler) * int(self.args.world_size)
         return super().num_examples(dataloader)
 
-    def _worker_options(self):
+    def _worker_options(self) -> dict[str, Any]:
         return {"num_workers": self.args.dataloader_num_workers, "pin_memory": self.args.dataloader_pin_memory,
                 "prefetch_factor": self.args.dataloader_prefetch_factor,
                 "multiprocessing_context": self.args.dataloader_multiprocessing_context}
 
-    def _columns_of_the_model(self):
+    def _columns_of_the_model(self) -> Any:
+        dataset: Any = self.train_dataset
         # A datasets.Dataset: columns that are not needed are then not decoded either.
-        if hasattr(self.train_dataset, "remove_columns") and hasattr(self.train_dataset, "column_names"):
-            return self._remove_unused_columns(self.train_dataset, description="training")
-        return self.train_dataset
+        if hasattr(dataset, "remove_columns") and hasattr(dataset, "column_names"):
+            return self._remove_unused_columns(dataset, description="training")
+        return dataset
 
-    def _collator(self):
+    def _collator(self) -> Callable[..., Any]:
         return self._get_collator_with_removed_columns(self.data_collator, description="training")
 
-    def _make_initial_pass(self):
+    def _make_initial_pass(self) -> None:
         if not wants_initial_losses(self.sampler.pruner):
             return
-        loader = initial_loader(
+        loader = loader_of_this_rank(
             Indexed(self._columns_of_the_model()), self.sampler, batch_size=self.args.eval_batch_size,
             collate_fn=_CollateForInitialPass(self._collator()), **self._worker_options())
+        model: Any = self.model
         with self.compute_loss_context_manager():
-            initial_losses(self.model, loader, self.sampler, device=self.args.device,
+            initial_losses(model, loader, self.sampler, device=self.args.device,
                            losses=lambda model, batch: self.sample_losses(model, batch)[0])
 
     # ---- steps: Trainer counts them once, from the length of the first epoch
 
-    def set_initial_training_values(self, args, dataloader):
+    def set_initial_training_values(self, args: "TrainingArguments", dataloader: DataLoader[Any]) -> Any:
+        self.sampler.set_epoch(self.sampler.epoch)  # the length is known after this
         values = super().set_initial_training_values(args, dataloader)
         epochs, steps_per_epoch, examples, samples, batch_size, batches, max_steps = values
         if not keeps_length(self.sampler.pruner):
@@ -156,14 +188,15 @@ class PruningMixin:
                 max_steps = pruner.planned_batches(epochs, batch_size) or most
         return epochs, steps_per_epoch, examples, samples, batch_size, batches, max_steps
 
-    def _run_epoch(self, *, epoch, train_dataloader, steps_in_epoch, num_update_steps_per_epoch, **rest):
-        self.sampler.set_epoch(epoch)
-        steps_in_epoch = len(train_dataloader)
-        updates = math.ceil(steps_in_epoch / self.args.gradient_accumulation_steps)
-        return super()._run_epoch(epoch=epoch, train_dataloader=train_dataloader, steps_in_epoch=steps_in_epoch,
-                                  num_update_steps_per_epoch=updates, **rest)
+    def _run_epoch(self, *args: Any, **kwargs: Any) -> Any:
+        self.sampler.set_epoch(kwargs["epoch"])
+        batches = len(kwargs["train_dataloader"])
+        kwargs["steps_in_epoch"] = batches
+        kwargs["num_update_steps_per_epoch"] = math.ceil(batches / self.args.gradient_accumulation_steps)
+        run_epoch: Callable[..., Any] = super()._run_epoch
+        return run_epoch(*args, **kwargs)
 
-    def _init_training_state(self, *args, **kwargs):
+    def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
         found = super()._init_training_state(*args, **kwargs)
         if self.state.global_step == 0:
             return found
@@ -173,48 +206,43 @@ class PruningMixin:
 
     # ---- checkpoints
 
-    def _save_optimizer_and_scheduler(self, output_dir):
+    def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
         super()._save_optimizer_and_scheduler(output_dir)
         self.sampler.synchronize()  # Trainer saves on all ranks
         if self.args.should_save:
             torch.save({"sampler": self.sampler.state_dict(), "batch_size": self._batch_of_all_ranks()},
                        os.path.join(output_dir, STATE_FILE))
 
-    def _inner_training_loop(self, batch_size=None, args=None, resume_from_checkpoint=None, **rest):
+    def _inner_training_loop(self, batch_size: int | None = None, args: "TrainingArguments | None" = None,
+                             resume_from_checkpoint: str | None = None, *rest: Any, **options: Any) -> Any:
         if resume_from_checkpoint is not None:
             self._load_sampler(os.path.join(resume_from_checkpoint, STATE_FILE))
-        return super()._inner_training_loop(batch_size, args, resume_from_checkpoint, **rest)
+        return super()._inner_training_loop(batch_size, args, resume_from_checkpoint, *rest, **options)
 
-    def _load_sampler(self, path):
+    def _load_sampler(self, path: str) -> None:
         if not os.path.isfile(path):
             raise StateMismatch(f'PruningMixin: there is no "{path}"; go on from a checkpoint that was written with '
                                 "PruningMixin, and without save_only_model")
         saved = torch.load(path, weights_only=True)
         self.sampler.load_state_dict(saved["sampler"])
-        if self.sampler.under_way and saved["batch_size"] != self._batch_of_all_ranks():
+        under_way = self.sampler.any_observed and not self.sampler.epoch_done
+        if under_way and saved["batch_size"] != self._batch_of_all_ranks():
             raise StateMismatch(
                 f"PruningMixin: the checkpoint was written in the middle of an epoch with {saved['batch_size']} "
                 f"samples in the batches of all ranks, now these are {self._batch_of_all_ranks()}; Trainer skips whole "
                 "batches, so keep the product of per_device_train_batch_size and ranks, or go on from an epoch's end")
 
-    def _batch_of_all_ranks(self):
-        return self._train_batch_size * self.args.world_size
-
-
-class _WholePasses(SteeredSampler):
-    """Hands out the whole epoch also after a resume: Trainer skips the batches that are done, without loading them."""
-
-    def _remaining(self):
-        return self._whole()
+    def _batch_of_all_ranks(self) -> int:
+        return int(self._train_batch_size * self.args.world_size)
 
 
 class _CollateWithIds:
     """Collates as Trainer would, and puts the ids of the samples beside."""
 
-    def __init__(self, collator):
+    def __init__(self, collator: Callable[..., Any]) -> None:
         self._collator = collator
 
-    def __call__(self, items):
+    def __call__(self, items: Sequence[tuple[Any, int]]) -> Any:
         batch = self._collator([item for item, _ in items])
         batch[IDS] = np.array([id for _, id in items])  # not a tensor: it has nothing to do on a device
         return batch
@@ -223,7 +251,7 @@ class _CollateWithIds:
 class _CollateForInitialPass(_CollateWithIds):
     """(batch, ids), as `initial_losses` takes them."""
 
-    def __call__(self, items):
+    def __call__(self, items: Sequence[tuple[Any, int]]) -> tuple[dict[str, Any], NDArray[np.int64]]:
         batch = super().__call__(items)
         ids = batch.pop(IDS)
         return dict(batch), ids

@@ -19,13 +19,19 @@ Checkpoints hold the state of the sampler. A run goes on from one exactly as if 
 epoch with any number of devices, from the middle of one with the same devices and batch size.
 """
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import Tensor
+from torch.distributed import ProcessGroup
 from torch.utils.data import DataLoader, DistributedSampler
 
-from . import InvalidArgument, StateMismatch
-from ._steered import SteeredSampler, initial_loader as loader_of_this_rank, keeps_length
-from .torch import initial_losses, wants_initial_losses
+from . import InvalidArgument, Pruner, StateMismatch
+from . import torch as rcap_torch
+from .torch import initial_losses, keeps_length, loader_of_this_rank, wants_initial_losses
 
 try:
+    from lightning.pytorch import LightningModule, Trainer
     from lightning.pytorch.callbacks import Callback
     from lightning.pytorch.utilities import CombinedLoader
 except ModuleNotFoundError as missing:
@@ -37,37 +43,47 @@ except ModuleNotFoundError as missing:
 __all__ = ["PruningCallback", "PruningSampler"]
 
 
-class PruningSampler(SteeredSampler):
-    """`rcap.torch.PruningSampler` as Lightning wants it: its length is that of a whole epoch, also of a resumed one.
+class PruningSampler(rcap_torch.PruningSampler):
+    """`rcap.torch.PruningSampler` with `counts_epochs=False`: Lightning counts them.
 
     It may be made before the devices are started. Give it to the training loader and to `PruningCallback`.
     """
+
+    def __init__(self, pruner: Pruner, *, batch_size: int | None = None, group: ProcessGroup | None = None) -> None:
+        super().__init__(pruner, batch_size=batch_size, group=group, counts_epochs=False)
 
 
 class PruningCallback(Callback):
     """Steers a sampler through the epochs of a Trainer, and keeps its state in the checkpoints.
 
-    initial_loader: of the whole data set, `Indexed`, for a method that wants the loss of every sample before training
-    (RCAP does). Each device takes its part.
-    losses: of (module, batch) in that pass, one for each sample; by default the cross entropy of (inputs, targets).
+    Args:
+        sampler: That of the training loader.
+        initial_loader: Of the whole data set, `Indexed`, for a method that wants the loss of every sample before
+            training (RCAP does). Each device takes its part.
+        losses: Of (module, batch) in that pass, one for each sample; by default the cross entropy of (inputs, targets).
+
+    Raises:
+        InvalidArgument: If the sampler is not one for Lightning.
     """
 
-    def __init__(self, sampler, *, initial_loader=None, losses=None):
-        if not isinstance(sampler, PruningSampler):
+    def __init__(self, sampler: rcap_torch.PruningSampler, *, initial_loader: DataLoader[Any] | None = None,
+                 losses: Callable[[Any, Any], Tensor] | None = None) -> None:
+        if not isinstance(sampler, rcap_torch.PruningSampler) or sampler.counts_epochs or sampler.hands_out != "rest":
             raise InvalidArgument(f"PruningCallback: the sampler is a {type(sampler).__module__}."
                                   f"{type(sampler).__name__}; make it with rcap.lightning.PruningSampler")
         self.sampler = sampler
         self._initial_loader = initial_loader
         self._losses = losses
         self._fitting = False
-        self._batch_size = None  # of the training loader
-        self._resumed_batch_size = None  # of the run that was stopped in mid-epoch
+        self._batch_size: int | None = None  # of the training loader
+        self._resumed_batch_size: int | None = None  # of the run that was stopped in mid-epoch
 
-    def setup(self, trainer, pl_module, stage):
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         self._fitting = stage == "fit"
         if not self._fitting:
             return
-        if not keeps_length(self.sampler.pruner) and trainer.reload_dataloaders_every_n_epochs != 1:
+        reloads = trainer.reload_dataloaders_every_n_epochs  # type: ignore[attr-defined]  # a connector sets it
+        if not keeps_length(self.sampler.pruner) and reloads != 1:
             raise InvalidArgument(
                 f"PruningCallback: the epochs of {self.sampler.pruner.method} differ in length, and Lightning asks for "
                 "it once; give the Trainer reload_dataloaders_every_n_epochs=1")
@@ -76,8 +92,10 @@ class PruningCallback(Callback):
             raise InvalidArgument(
                 f"PruningCallback: the Trainer has {trainer.world_size} processes, but torch.distributed "
                 f"{self.sampler.rank_count}; use a strategy that starts a process for each device, such as ddp")
+        if not wants_initial_losses(self.sampler.pruner):
+            self.sampler.set_epoch(self.sampler.epoch)  # the length is known after this
 
-    def on_fit_start(self, trainer, pl_module):
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if not wants_initial_losses(self.sampler.pruner):
             return
         given = self._initial_loader
@@ -91,11 +109,12 @@ class PruningCallback(Callback):
         with trainer.precision_plugin.forward_context():
             initial_losses(pl_module, loader, self.sampler, losses=self._losses, device=pl_module.device)
 
-    def on_train_start(self, trainer, pl_module):
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """The first moment at which Lightning's own copy of the loader can be seen."""
         loader = self._find_loader(trainer)
-        if len(loader.dataset) != self.sampler.pruner.sample_count:
-            raise InvalidArgument(f"PruningCallback: the data set has {len(loader.dataset)} samples, the labels are "
+        dataset: Any = loader.dataset
+        if len(dataset) != self.sampler.pruner.sample_count:
+            raise InvalidArgument(f"PruningCallback: the data set has {len(dataset)} samples, the labels are "
                                   f"{self.sampler.pruner.sample_count}; give the pruner the labels of this data set")
         if self._resumed_batch_size not in (None, loader.batch_size):
             raise StateMismatch(
@@ -104,7 +123,7 @@ class PruningCallback(Callback):
                 "batches, so go on with the same size, or from the end of an epoch")
         self._batch_size, self._resumed_batch_size = loader.batch_size, None
 
-    def _find_loader(self, trainer):
+    def _find_loader(self, trainer: Trainer) -> DataLoader[Any]:
         loaders = [loader for loader in CombinedLoader(trainer.train_dataloader).flattened
                    if isinstance(loader, DataLoader)]
         for loader in loaders:
@@ -117,19 +136,20 @@ class PruningCallback(Callback):
         raise InvalidArgument(f"PruningCallback: no training loader uses the sampler of this callback, but {found}; "
                               "make it with DataLoader(Indexed(dataset), sampler=sampler, ...), not overfit_batches")
 
-    def on_train_epoch_end(self, trainer, pl_module):
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Checkpoints of the end of an epoch are written after this, and begin with the next one."""
         if not self.sampler.any_observed:
             raise InvalidArgument(f"PruningCallback: no loss was observed in epoch {self.sampler.epoch}; let "
                                   "training_step return sampler.observe(ids, losses)")
         self.sampler.set_epoch(self.sampler.epoch + 1)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Lightning calls this on all ranks."""
         self.sampler.synchronize()
         return {"sampler": self.sampler.state_dict(), "ranks": self.sampler.rank_count, "batch_size": self._batch_size}
 
-    def on_load_checkpoint(self, trainer, pl_module, checkpoint):
+    def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule,
+                           checkpoint: dict[str, Any]) -> None:
         if not self._fitting:
             return
         state = checkpoint["callbacks"].get(self.state_key)
@@ -138,20 +158,21 @@ class PruningCallback(Callback):
                                 "written with this callback, or load only its weights")
         self.sampler.load_state_dict(state["sampler"])
         self._resumed_batch_size = None
-        if self.sampler.under_way:
+        if self.sampler.epoch_done:
+            if _skips_the_end(checkpoint["loops"]["fit_loop"]):
+                self._skip_the_end()
+        elif self.sampler.any_observed:
             self._check_ranks(state)
             self._resumed_batch_size = state["batch_size"]
-        elif self.sampler.epoch_done and _skips_the_end(checkpoint["loops"]["fit_loop"]):
-            self._skip_the_end()
 
-    def _check_ranks(self, state):
+    def _check_ranks(self, state: Mapping[str, Any]) -> None:
         if state["ranks"] != self.sampler.rank_count:
             raise StateMismatch(
                 f"PruningCallback: the checkpoint was written in the middle of an epoch by {state['ranks']} processes, "
                 f"now there are {self.sampler.rank_count}; Lightning counts batches, so go on with as many, or from "
                 "the end of an epoch")
 
-    def _skip_the_end(self):
+    def _skip_the_end(self) -> None:
         if not keeps_length(self.sampler.pruner):
             raise StateMismatch(
                 "PruningCallback: the checkpoint was written after the last batch of an epoch but before its end, and "
@@ -159,7 +180,7 @@ class PruningCallback(Callback):
         self.sampler.set_epoch(self.sampler.epoch + 1)
 
 
-def _skips_the_end(progress):
+def _skips_the_end(progress: Mapping[str, Any]) -> bool:
     """Whether Lightning goes on with the next epoch from a checkpoint that the last batch of one has written."""
     batches = progress["epoch_loop.batch_progress"]
-    return batches["is_last_batch"] and batches["current"]["completed"] < batches["current"]["processed"]
+    return bool(batches["is_last_batch"] and batches["current"]["completed"] < batches["current"]["processed"])

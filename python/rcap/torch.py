@@ -14,14 +14,19 @@
 Under torch.distributed every rank makes the same selection and takes its part; losses are exchanged once an epoch.
 """
 
+import contextlib
+import dataclasses
+import enum
 import itertools
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch.utils.data import Dataset, Sampler
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader, Dataset, Sampler
 
 from . import InvalidArgument, Pruner, StateMismatch
 from ._ranks import LocalLosses, Ranks
@@ -53,12 +58,39 @@ class Indexed(Dataset[tuple[Any, int]]):
         self._check(indices)
         fetch = getattr(self.dataset, "__getitems__", None)
         items = fetch(indices) if fetch else [self.dataset[index] for index in indices]
-        return list(zip(items, indices))
+        return list(zip(items, indices, strict=True))
 
     def _check(self, indices: Sequence[int]) -> None:
         if max(indices, default=0) >= len(self.dataset):
             raise InvalidArgument(f"Indexed: sample {max(indices)} was asked for, and the data set has "
                                   f"{len(self.dataset)}; give the pruner the labels of this data set")
+
+
+class _Phase(enum.Enum):
+    COMING = enum.auto()  # not selected yet
+    SELECTED = enum.auto()  # and no pass has begun
+    UNDER_WAY = enum.auto()  # a pass hands out its samples
+    HANDED_OUT = enum.auto()  # a pass came to its end, or a loaded state leaves nothing to hand out
+
+
+_NOTHING = np.empty(0, np.int64)
+
+
+@dataclasses.dataclass(eq=False)
+class _Epoch:
+    """An epoch, and how far a sampler has come in it."""
+
+    number: int
+    phase: _Phase
+    ids: NDArray[np.int64]  # what all ranks train on, in training order
+    weights: NDArray[np.float32] | None = None  # of every sample of the data set, where the method weighs them
+    part: NDArray[np.int64] = dataclasses.field(default_factory=lambda: _NOTHING)  # what the pass hands to this rank
+    observed: int = 0  # how many samples of it this rank has observed
+
+    @property
+    def over(self) -> bool:
+        """Whether all was handed out and observed. Workers ask for samples long before these are observed."""
+        return self.phase is _Phase.HANDED_OUT and self.observed >= len(self.part)
 
 
 class PruningSampler(Sampler[int]):
@@ -71,42 +103,76 @@ class PruningSampler(Sampler[int]):
     With several ranks, making the sampler, iterating over it and moving to another epoch are joint actions: every rank
     does them, in the same order.
 
-    batch_size: of a loader that drops its last, smaller batch. The epoch then holds whole batches only.
-    group: of torch.distributed, if not the default one.
+    Args:
+        pruner: Selects the samples.
+        batch_size: Of a loader that drops its last, smaller batch. The epoch then holds whole batches only.
+        group: Of torch.distributed, if not the default one.
+        hands_out: What a pass yields where a part of the epoch has been observed: the "rest", or the "whole", for a
+            framework that itself skips the batches that are done.
+        counts_epochs: Whether a full pass moves on to the next epoch. If not, only `set_epoch` does, and the length is
+            always that of a whole epoch: a framework asks for it at any time, counts the batches of a resumed epoch
+            from its beginning, and makes iterators that it throws away.
+
+    Raises:
+        InvalidArgument: If batch_size is below 1, or if the ranks disagree on the pruner.
     """
 
     def __init__(self, pruner: Pruner, *, batch_size: int | None = None,
-                 group: torch.distributed.ProcessGroup | None = None) -> None:
+                 group: torch.distributed.ProcessGroup | None = None,
+                 hands_out: Literal["rest", "whole"] = "rest", counts_epochs: bool = True) -> None:
         if batch_size is not None and batch_size < 1:
             raise InvalidArgument(f"PruningSampler: batch_size is {batch_size}; it must be at least 1")
+        if hands_out not in ("rest", "whole"):
+            raise InvalidArgument(f'PruningSampler: hands_out is "{hands_out}"; it must be "rest" or "whole"')
         self.pruner = pruner
+        self.hands_out = hands_out
+        self.counts_epochs = counts_epochs
         self._batch_size = batch_size
-        self._ranks = Ranks(group)
+        self._group = group
+        self.join()
+
+    def join(self) -> None:
+        """Takes its place among the ranks, where these are started after the sampler was made. All must call it.
+
+        Raises:
+            InvalidArgument: If the ranks disagree on the pruner.
+        """
+        pruner = self.pruner
+        self._ranks = Ranks(self._group)
         self._ranks.require_equal("PruningSampler", {
             "method": pruner.method, "options": ", ".join(pruner.options), "samples": pruner.sample_count,
             "labels": pruner.label_fingerprint, "epoch": pruner.epoch})
-        self._local = LocalLosses(pruner.sample_count)  # of use with several ranks only
-        self._weights = None  # of every sample, where a method weighs them
         self._start()
 
-    def _start(self):
+    def _start(self) -> None:
         """Takes the epoch from the pruner, which may be in the middle of it."""
-        self._epoch = max(self.pruner.epoch, 0)
-        self._selection = None  # in training order, of self._epoch
-        self._pass = None  # what this rank was handed, or is to be, in the pass under way
-        self._observed = 0  # how many of these this rank has observed
-        self._ended = False  # all of these were handed out, and nobody has said which epoch is next
+        self._local = LocalLosses(self.pruner.sample_count)  # of use with several ranks only
+        self._epoch = _Epoch(0, _Phase.COMING, _NOTHING)
         if self.pruner.epoch >= 0:
-            self._select()
-            self._ended = len(self._part(self._remaining())) == 0
+            self._select(self.pruner.epoch)
+            if self.epoch_done:
+                self._epoch.phase = _Phase.HANDED_OUT
 
     @property
     def epoch(self) -> int:
         """The epoch under way."""
-        return self._epoch
+        return self._epoch.number
+
+    @property
+    def epoch_done(self) -> bool:
+        """Whether all that this epoch trains on has been observed."""
+        return self._epoch.phase is not _Phase.COMING and self._share(self.pruner.pending_count) == 0
+
+    @property
+    def any_observed(self) -> bool:
+        """Whether this rank has given the loss of any sample of the epoch, or knows one from another rank."""
+        epoch = self._epoch
+        return epoch.phase is not _Phase.COMING and (
+            epoch.observed > 0 or self.pruner.pending_count < len(epoch.ids))
 
     @property
     def rank_count(self) -> int:
+        """How many processes share the samples."""
         return self._ranks.size
 
     @property
@@ -114,56 +180,71 @@ class PruningSampler(Sampler[int]):
         """Whether an epoch holds whole batches only."""
         return self._batch_size is not None
 
+    def batches_done(self, batch_size: int) -> int:
+        """How many batches of the epoch have been trained."""
+        whole, rest = self._share(len(self._epoch.ids)), self._share(self.pruner.pending_count)
+        return math.ceil(whole / batch_size) - math.ceil(rest / batch_size)
+
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch the next pass is. Saying it again changes nothing."""
-        if epoch < self._epoch:
-            raise InvalidArgument(f"PruningSampler: epoch {epoch} lies before {self._epoch}, the last one")
-        self._ended = False
-        if epoch != self._epoch or self._selection is None:
+        """Says which epoch the next pass is, and selects its samples. Saying it again changes nothing.
+
+        Raises:
+            InvalidArgument: If the epoch lies before the last one.
+        """
+        if epoch < self.epoch:
+            raise InvalidArgument(f"PruningSampler: epoch {epoch} lies before {self.epoch}, the last one")
+        if epoch != self.epoch or self._epoch.phase is _Phase.COMING:
             self._enter(epoch)
-        self._pass = None
+        self._epoch.phase, self._epoch.part = _Phase.SELECTED, _NOTHING
 
     def __len__(self) -> int:
         """How many samples the pass under way hands out on this rank; between passes, the next one.
 
-        Other ranks have no part in this. So with several of them a coming epoch is as long as the method can tell
-        beforehand; where it cannot (InfoBatch), TypeError is raised, as by all that has no length, until `set_epoch`.
+        Selects nothing, and other ranks have no part in it. So a coming epoch is as long as the method can tell
+        beforehand. InfoBatch cannot: it has no length until `set_epoch` or the next pass.
+
+        Raises:
+            TypeError: If that is not known yet, as by all that has no length.
         """
-        # Ended without a pass: a state of a finished epoch was loaded.
-        over = self._ended and (self._pass is None or self._observed >= len(self._pass))
-        must_wait = self._ranks.size > 1 or wants_initial_losses(self.pruner)
-        if must_wait and (over or self._selection is None):
-            return self._planned_length(self._epoch + over)
-        if over:
-            self._enter(self._epoch + 1)
-        if self._pass is None:
-            self._pass = self._part(self._remaining())
-        return len(self._pass)
+        epoch = self._epoch
+        if epoch.phase is _Phase.COMING:
+            return self._planned_length(epoch.number)
+        if not self.counts_epochs:
+            return self._share(len(epoch.ids))
+        if epoch.over:
+            return self._planned_length(epoch.number + 1)
+        if epoch.phase is _Phase.SELECTED:
+            return self._share(len(epoch.ids) if self.hands_out == "whole" else self.pruner.pending_count)
+        return len(epoch.part)
 
     def __iter__(self) -> Iterator[int]:
         self._ranks.require_unchanged()
-        if self._ended:
-            self._enter(self._epoch + 1)
+        if self._epoch.phase is _Phase.COMING:
+            self._enter(self.epoch)
+        elif self._epoch.phase is _Phase.HANDED_OUT and self.counts_epochs:
+            self._enter(self.epoch + 1)
         else:
             self.synchronize()
-        remaining = self._remaining()
-        self._pass, self._observed = self._part(remaining), 0
+        epoch = self._epoch
+        ids = epoch.ids if self.hands_out == "whole" else self._remaining()
+        epoch.phase, epoch.part, epoch.observed = _Phase.UNDER_WAY, self._part(ids), 0
         if self._ranks.size > 1:
-            self._local.expect(own=remaining[self._ranks.rank::self._ranks.size], repeats=self._pass)
-        return itertools.chain.from_iterable(self._lists(self._pass))
+            self._local.expect(own=ids[self._ranks.rank::self._ranks.size], repeats=epoch.part)
+        return itertools.chain.from_iterable(_hand_out(epoch, epoch.part))
 
-    def _lists(self, ids):
-        """The ids as lists of Python's numbers, which a loader takes fastest; not all at once, they are large."""
-        for first in range(0, len(ids), 4096):
-            yield ids[first:first + 4096].tolist()
-        if self._pass is ids:
-            self._ended = True
+    def observe(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], losses: torch.Tensor) -> torch.Tensor:
+        """Records the losses of a batch. Before the first epoch these are the initial ones that some methods want.
 
-    def observe(self, ids: torch.Tensor | np.ndarray | Sequence[int], losses: torch.Tensor) -> torch.Tensor:
-        """Records the losses of a batch, and returns their mean to differentiate, weighted where the method weighs.
+        Args:
+            ids: Of the samples, as the loader gave them.
+            losses: One for each (reduction="none"), on any device.
 
-        ids: of the samples, as the loader gave them. losses: one for each (reduction="none"), on any device. Before
-        the first epoch these are the initial losses that some methods want; see `initial_losses`.
+        Returns:
+            The mean of the losses to differentiate, weighted where the method weighs.
+
+        Raises:
+            InvalidArgument: If losses were reduced, are negative or not finite, or are not those of samples of this
+                epoch, each once. Nothing is recorded then.
         """
         if not isinstance(losses, torch.Tensor) or losses.dim() != 1:
             shape = tuple(losses.shape) if isinstance(losses, torch.Tensor) else type(losses).__name__
@@ -174,21 +255,24 @@ class PruningSampler(Sampler[int]):
             self.pruner.observe(ids, _losses_on_host(losses))
         else:
             self._local.add(ids, _losses_on_host(losses))
-        self._observed += len(ids)
-        if self._weights is None:
+        self._epoch.observed += len(ids)
+        if self._epoch.weights is None:
             return losses.mean()
-        weights = torch.from_numpy(self._weights[ids]).to(losses.device, losses.dtype)
+        weights = torch.from_numpy(self._epoch.weights[ids]).to(losses.device, losses.dtype)
         return (losses * weights).mean()
 
     def synchronize(self) -> None:
         """Exchanges losses with the other ranks; all of them must call it. Nothing to do in a single process.
 
         The next epoch does it by itself; before `state_dict` in mid-epoch it has to be called.
+
+        Raises:
+            InvalidArgument: If the ranks went different ways.
         """
         if self._ranks.size == 1:
             return
         ids, losses = self._ranks.gather(*self._local.take(), {
-            "epoch": self._epoch, "the samples that were not observed": self.pruner.pending_count})
+            "epoch": self.epoch, "the samples that were not observed": self.pruner.pending_count})
         if self.pruner.epoch < 0:  # an initial pass may have been shared out with repeats, or not at all
             ids, first = np.unique(ids, return_index=True)
             losses = losses[first]
@@ -199,6 +283,9 @@ class PruningSampler(Sampler[int]):
         """All state, the same on every rank and for any number of ranks, as the bytes of a tensor.
 
         Holds what was observed, not what workers have fetched ahead.
+
+        Raises:
+            InvalidArgument: If `synchronize` has to be called first.
         """
         if self._local:
             raise InvalidArgument("state_dict: this rank holds losses that the others do not know; call synchronize() "
@@ -206,65 +293,72 @@ class PruningSampler(Sampler[int]):
         return {"pruner": torch.frombuffer(bytearray(self.pruner.state()), dtype=torch.uint8)}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Goes on exactly where `state_dict` was made, also with another number of ranks or workers."""
+        """Goes on exactly where `state_dict` was made, also with another number of ranks or workers.
+
+        Raises:
+            StateMismatch: If the state is of something else, of other data, another method or other options.
+        """
         if "pruner" not in state:
             raise StateMismatch("load_state_dict: not a state of PruningSampler: it has no \"pruner\"")
         self.pruner.set_state(state["pruner"].cpu().numpy().tobytes())
-        self._local = LocalLosses(self.pruner.sample_count)
         self._start()
 
-    def _enter(self, epoch):
-        if self._pass is not None and len(self._pass) > 0 and self._observed == 0 and self.pruner.method in LEARNING:
-            warnings.warn(f"no loss was observed in epoch {self._epoch}, so {self.pruner.method} learns nothing: call "
+    def _enter(self, number: int) -> None:
+        if len(self._epoch.part) > 0 and not self.any_observed and self.pruner.method in LEARNING:
+            warnings.warn(f"no loss was observed in epoch {self.epoch}, so {self.pruner.method} learns nothing: call "
                           "sampler.observe(ids, losses) for every batch", RuntimeWarning, stacklevel=3)
         self.synchronize()
-        self._epoch, self._ended, self._pass, self._observed = epoch, False, None, 0
-        self._select()
+        self._select(number)
 
-    def _select(self):
-        self._selection = self.pruner.select_in_order(self._epoch)
-        weights = self._selection.weights
-        if weights is None:
-            self._weights = None
-            return
-        if self._weights is None:
-            self._weights = np.ones(self.pruner.sample_count, np.float32)
-        self._weights[self._selection.ids] = weights
+    def _select(self, number: int) -> None:
+        selection, weights = self.pruner.select_in_order(number), None
+        if selection.weights is not None:
+            weights = self._epoch.weights  # its memory serves every epoch; only selected samples are looked up
+            if weights is None:
+                weights = np.ones(self.pruner.sample_count, np.float32)
+            weights[selection.ids] = selection.weights
+        self._epoch = _Epoch(number, _Phase.SELECTED, selection.ids, weights)
 
-    def _remaining(self):
+    def _remaining(self) -> NDArray[np.int64]:
         """The samples of the epoch that have not been observed, in training order."""
-        if self._selection is None:
-            self._select()
-        ids = self._selection.ids
+        ids = self._epoch.ids
         if self.pruner.pending_count == len(ids):
             return ids
         pending = np.zeros(self.pruner.sample_count, bool)
         pending[self.pruner.pending_ids()] = True
         return ids[pending[ids]]
 
-    def _part(self, ids):
-        """What this rank takes: every size-th sample, as many as every other rank.
+    def _share(self, count: int) -> int:
+        """How many of `count` samples a rank takes, as many as every other rank; more than there are where need be."""
+        if self._batch_size is None:
+            return math.ceil(count / self._ranks.size)
+        return count // (self._batch_size * self._ranks.size) * self._batch_size
+
+    def _part(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What this rank takes: every size-th sample.
 
         The first samples of the epoch fill up, also after a resume: it then trains the same ones twice.
         """
-        size = self._ranks.size
-        if self._batch_size is not None:
-            whole = self._batch_size * size
-            return ids[:len(ids) // whole * whole][self._ranks.rank::size]
-        missing = -len(ids) % size
-        if missing:
-            ids = np.concatenate([ids, np.resize(self._selection.ids, missing)])
-        return ids[self._ranks.rank::size]
+        count = self._share(len(ids)) * self._ranks.size
+        if count > len(ids):
+            ids = np.concatenate([ids, np.resize(self._epoch.ids, count - len(ids))])
+        return ids[:count][self._ranks.rank::self._ranks.size]
 
-    def _planned_length(self, epoch):
+    def _planned_length(self, epoch: int) -> int:
         count = _planned_count(self.pruner, epoch)
         if count is None:
-            raise TypeError(f"PruningSampler: how long epoch {epoch} of {self.pruner.method} is, is not known yet; call "
-                            f"set_epoch({epoch}) on all ranks first")
-        size = self._ranks.size
-        if self._batch_size is not None:
-            return count // (self._batch_size * size) * self._batch_size
-        return -(-count // size)
+            where = " on all ranks" if self._ranks.size > 1 else ""
+            raise TypeError(f"PruningSampler: how long epoch {epoch} of {self.pruner.method} is, is not known yet; "
+                            f"call set_epoch({epoch}){where} first")
+        return self._share(count)
+
+
+def _hand_out(epoch: _Epoch, part: NDArray[np.int64]) -> Iterator[list[int]]:
+    """The part as lists of Python's numbers, which a loader takes fastest; not all at once, they are large."""
+    for first in range(0, len(part), 4096):
+        yield part[first:first + 4096].tolist()
+    if epoch.part is part:  # no other pass has begun since
+        epoch.phase = _Phase.HANDED_OUT
 
 
 def wants_initial_losses(pruner: Pruner) -> bool:
@@ -272,17 +366,23 @@ def wants_initial_losses(pruner: Pruner) -> bool:
     return pruner.needs_initial_losses and pruner.epoch < 0 and pruner.pending_count > 0
 
 
-def _planned_count(pruner, epoch):
+def keeps_length(pruner: Pruner) -> bool:
+    """Whether all epochs of a method are equally long."""
+    first = pruner.planned_batches(1, 1)
+    return first is not None and pruner.planned_batches(2, 1) == 2 * first
+
+
+def _planned_count(pruner: Pruner, epoch: int) -> int | None:
     """How many samples an epoch will hold; None where the method cannot tell beforehand."""
     until, before = pruner.planned_batches(epoch + 1, 1), pruner.planned_batches(epoch, 1)
     return None if until is None or before is None else until - before
 
 
-def _on_host(tensor):
+def _on_host(tensor: torch.Tensor) -> NDArray[Any]:
     return tensor.numpy() if tensor.is_cpu else tensor.cpu().numpy()
 
 
-def _losses_on_host(losses):
+def _losses_on_host(losses: torch.Tensor) -> NDArray[Any]:
     losses = losses.detach()
     # Compared one by one: a test for membership takes longer than all the rest.
     if losses.dtype is not torch.float32 and losses.dtype is not torch.float64:
@@ -290,18 +390,19 @@ def _losses_on_host(losses):
     return _on_host(losses)
 
 
-def _on_device(value, device):
+def _on_device(value: Any, device: torch.device | str) -> Any:
     if isinstance(value, torch.Tensor):
         return value.to(device, non_blocking=True)
+    kind: Callable[..., Any] = type(value)
     if isinstance(value, Mapping):
-        return type(value)({name: _on_device(part, device) for name, part in value.items()})
+        return kind({name: _on_device(part, device) for name, part in value.items()})
     if isinstance(value, (list, tuple)):
         parts = [_on_device(part, device) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)  # a named tuple takes them singly
+        return kind(*parts) if hasattr(value, "_fields") else kind(parts)  # a named tuple takes them singly
     return value
 
 
-def _cross_entropy(model, batch):
+def _cross_entropy(model: torch.nn.Module, batch: Any) -> torch.Tensor:
     inputs, targets = batch
     return torch.nn.functional.cross_entropy(model(inputs), targets, reduction="none")
 
@@ -312,12 +413,19 @@ def initial_losses(model: torch.nn.Module, loader: Any, sampler: PruningSampler,
                    device: torch.device | str | None = None) -> None:
     """Shows a pruner the loss of every sample before training, where it wants that (RCAP does); else does nothing.
 
-    loader: over `Indexed(dataset)`, every sample once, shuffled where the network normalises by batch. With several
-    ranks each may take a part of them.
-    losses: of (model, batch), one loss for each sample; by default a batch is (inputs, targets), and the loss the cross
-    entropy.
-
     The network ends as it was: its running statistics do not move, and dropout is off.
+
+    Args:
+        model: The network, as training will begin with it.
+        loader: Over `Indexed(dataset)`, every sample once, shuffled where the network normalises by batch. With several
+            ranks each may take a part of them.
+        sampler: Whose pruner it is.
+        losses: Of (model, batch), one loss for each sample; by default a batch is (inputs, targets), and the loss the
+            cross entropy.
+        device: Where batches are brought; by default that of the network.
+
+    Raises:
+        InvalidArgument: If the data set is not the one of the labels, or a loss is negative or not finite.
     """
     pruner = sampler.pruner
     if not wants_initial_losses(pruner):
@@ -327,45 +435,55 @@ def initial_losses(model: torch.nn.Module, loader: Any, sampler: PruningSampler,
                               f"{pruner.sample_count}; give the whole training set")
     losses = losses or _cross_entropy
     device = device or next(model.parameters()).device
-    with _BatchStatistics(model):
+    with _batch_statistics(model):
         for batch, ids in loader:
             sampler.observe(ids, losses(model, _on_device(batch, device)))
     sampler.synchronize()
 
 
-class _BatchStatistics:
-    """A network that normalises by the batch, as in training, and is otherwise as in an evaluation.
+@contextlib.contextmanager
+def _batch_statistics(model: torch.nn.Module) -> Iterator[None]:
+    """The network normalises by the batch, as in training, and is otherwise as in an evaluation.
 
     Before training the running statistics say nothing yet. All is put back at the end.
     """
-
-    def __init__(self, model):
-        self._model = model
-
-    def __enter__(self):
-        self._modes = [(module, module.training) for module in self._model.modules()]
-        self._buffers = [(buffer, buffer.clone()) for buffer in self._model.buffers()]
-        self._model.eval()
-        for module, _ in self._modes:
-            if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
-                module.training = True
-
-    def __exit__(self, *_):
-        for buffer, before in self._buffers:
+    modes = [(module, module.training) for module in model.modules()]
+    buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
+    model.eval()
+    for module, _ in modes:
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
+            module.training = True
+    try:
+        yield
+    finally:
+        for buffer, before in buffers:
             buffer.copy_(before)
-        for module, training in self._modes:
+        for module, training in modes:
             module.training = training
+
+
+def loader_of_this_rank(dataset: Dataset[Any], sampler: PruningSampler, **options: Any) -> DataLoader[Any]:
+    """A loader of this rank's part of the pass before training, in random order: a network may normalise by batch."""
+    order = np.random.default_rng(sampler.pruner.seed).permutation(sampler.pruner.sample_count)
+    part = order[sampler._ranks.rank::sampler._ranks.size].tolist()
+    return DataLoader(dataset, sampler=part, **options)
 
 
 def total_steps(sampler: PruningSampler, epochs: int, batch_size: int) -> int:
     """How many batches each rank makes in a run, for a learning rate that falls over exactly these.
 
-    Raises InvalidArgument where the method cannot tell beforehand (InfoBatch without batch_size).
+    Args:
+        sampler: That of the run.
+        epochs: Of the whole run.
+        batch_size: Of one rank's loader.
+
+    Raises:
+        InvalidArgument: If the method cannot tell beforehand (InfoBatch without batch_size).
     """
     pruner, whole = sampler.pruner, batch_size * sampler.rank_count
     if sampler.drops_last:
         counts = [_planned_count(pruner, epoch) for epoch in range(epochs)]
-        steps = None if None in counts else sum(count // whole for count in counts)
+        steps = None if None in counts else sum(count // whole for count in counts if count is not None)
     else:
         steps = pruner.planned_batches(epochs, whole)
     if steps is None:

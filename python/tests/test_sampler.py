@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import rcap
 from rcap.torch import Indexed, PruningSampler, initial_losses, total_steps
+from test_core import pruner_of
 from training import BATCH, DYNAMIC, EPOCHS, LABELS, Stopped, losses_of, make_loader, make_sampler, train
 
 
@@ -94,6 +95,97 @@ def test_the_length_after_a_finished_epoch_was_loaded_is_that_of_the_next():
     after.load_state_dict(before.state_dict())
     assert len(ids) == len(LABELS)  # the first epoch of ucb is whole
     assert len(after) == len(list(after)) == after.pruner.keep_count
+
+
+KINDS = [{}, {"hands_out": "whole"}, {"counts_epochs": False}, {"hands_out": "whole", "counts_epochs": False}]
+
+
+def in_every_state(method, **kind):
+    """(state, sampler, whether the next pass begins an epoch) for each state in which a sampler can be asked."""
+    def make(saved=None):
+        sampler = PruningSampler(pruner_of(method), **kind)
+        if saved is not None:
+            sampler.load_state_dict(saved)
+        return sampler
+
+    yield "fresh", make(), True
+    selected = make()
+    selected.set_epoch(0)
+    yield "selected", selected, True
+    begun = make()
+    iterator = iter(begun)
+    next(iterator)
+    yield "under way", begun, True  # nothing is observed: the next pass is the same again
+    handed_out = make()
+    ids = list(handed_out)
+    yield "handed out", handed_out, False
+    partly, over = make(), make()
+    for sampler, count in ((partly, 5), (over, len(ids))):
+        list(sampler)
+        sampler.observe(ids[:count], losses_of(ids[:count], 0))
+    middle, end = partly.state_dict(), over.state_dict()
+    counts = kind.get("counts_epochs", True)
+    yield "partly observed", partly, False
+    yield "loaded in the middle", make(middle), counts
+    yield "over", over, counts
+    yield "loaded at the end", make(end), counts
+
+
+@pytest.mark.parametrize("method", rcap.METHODS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:no loss was observed")
+def test_asking_for_the_length_changes_nothing(method, kind):
+    for (state, asked, of_next_pass), (_, silent, _) in zip(
+            in_every_state(method, **kind), in_every_state(method, **kind), strict=True):
+        before = asked.pruner.epoch, asked.pruner.state(), asked.epoch
+        length = None
+        try:
+            length = len(asked)
+            assert len(DataLoader(Indexed(LABELS), sampler=asked, batch_size=1)) == length, state
+        except TypeError as error:
+            coming = 0 if state == "fresh" else 1
+            assert f"is not known yet; call set_epoch({coming}) first" in str(error)
+            assert method == "infobatch" and state in ("fresh", "over", "loaded at the end")
+        assert (asked.pruner.epoch, asked.pruner.state(), asked.epoch) == before, state
+        ids = list(asked)
+        assert ids == list(silent) and asked.epoch == silent.epoch, state
+        assert length is None or not of_next_pass or length == len(ids), state
+
+
+def test_the_end_of_a_pass_that_another_has_replaced_moves_nothing_on():
+    sampler = make_sampler("rs2")
+    replaced, latest = iter(sampler), iter(sampler)
+    ids = list(replaced)
+    assert list(sampler) == ids == list(latest) and sampler.epoch == 0
+
+
+def test_a_bar_does_without_the_length_that_is_not_known():
+    tqdm = pytest.importorskip("tqdm")
+    loader = make_loader(make_sampler("infobatch"))
+    assert len(list(tqdm.tqdm(loader, file=io.StringIO()))) == -(-len(LABELS) // BATCH)
+
+
+def test_hands_out_the_whole_where_it_is_told_to():
+    sampler = make_sampler("rs2", hands_out="whole")
+    ids = list(sampler)
+    sampler.observe(ids[:BATCH], losses_of(ids[:BATCH], 0))
+    resumed = make_sampler("rs2", hands_out="whole")
+    resumed.load_state_dict(sampler.state_dict())
+    assert len(resumed) == len(ids) and resumed.batches_done(BATCH) == 1
+    assert list(resumed) == ids
+    assert list(resumed) != ids and resumed.epoch == 1
+
+
+def test_leaves_counting_to_a_framework_where_it_is_told_to():
+    sampler = make_sampler("rs2", counts_epochs=False)
+    ids = list(sampler)
+    assert list(sampler) == ids
+    sampler.observe(ids[:BATCH], losses_of(ids[:BATCH], 0))
+    assert list(sampler) == ids[BATCH:] and len(sampler) == len(ids)
+    sampler.observe(ids[BATCH:], losses_of(ids[BATCH:], 0))
+    assert list(sampler) == [] and len(sampler) == len(ids) and sampler.epoch_done
+    sampler.set_epoch(1)
+    assert len(list(sampler)) == len(sampler) == len(ids)
 
 
 def test_initial_losses_take_named_batches():
@@ -219,6 +311,10 @@ class TestMistakes:
             texts = [str(warning.message) for warning in caught]
             assert texts == (["no loss was observed in epoch 0, so rcap learns nothing: call sampler.observe(ids, losses) "
                               "for every batch"] if method == "rcap" else [])
+
+    def test_an_unknown_way_to_hand_out(self):
+        with pytest.raises(rcap.InvalidArgument, match='hands_out is "all"; it must be "rest" or "whole"'):
+            make_sampler("rs2", hands_out="all")
 
     def test_an_epoch_that_is_past(self):
         sampler = make_sampler("rs2")

@@ -47,7 +47,7 @@ def train(sampler, workers=0, stop=None, first_epoch=0, set_epoch=True):
         if set_epoch:
             sampler.set_epoch(epoch)
         loader = make_loader(sampler, workers)
-        batches = len(loader)
+        batches = len(loader) if set_epoch else None  # of a coming epoch it is not always known
         if stop and stop(epoch, 0, batches):
             raise Stopped
         for done, ((values,), ids) in enumerate(loader, 1):
