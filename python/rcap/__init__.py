@@ -12,9 +12,23 @@
 transformers. None of them is imported, and nothing they need, before you ask for it.
 """
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from ._core import (
-    CCS, RCAP, RS2, TDDS, UCB, BadFile, Balanced, DivergenceScorer, EpsilonGreedy, Error, Full, InfoBatch, InternalError,
-    InvalidArgument, MarginScorer, MetriQ, Pruner, Random, RecallScorer, RS2Replace, Selection, StateMismatch, __version__)
+    CCS, RCAP, RS2, TDDS, UCB, Balanced, DivergenceScorer, EpsilonGreedy, Full, InfoBatch, MarginScorer, MetriQ, Pruner,
+    Random, RecallScorer, RS2Replace, Selection)
+
+if TYPE_CHECKING:  # the stub of _core, which nanobind makes, has classes alone that say they are of _core
+    __version__: str
+
+    class Error(Exception): ...
+    class InvalidArgument(Error, ValueError): ...
+    class BadFile(Error, OSError): ...
+    class StateMismatch(Error, ValueError): ...
+    class InternalError(Error, RuntimeError): ...
+else:
+    from ._core import BadFile, Error, InternalError, InvalidArgument, StateMismatch, __version__
 
 METHODS: dict[str, type[Pruner]] = {
     "rcap": RCAP, "rs2": RS2, "rs2-replace": RS2Replace, "infobatch": InfoBatch, "ucb": UCB,
@@ -24,14 +38,23 @@ METHODS: dict[str, type[Pruner]] = {
 
 
 def make_pruner(method: str, labels: object, **options: object) -> Pruner:
-    """The pruner called `method`, for who has the name in a variable.
+    """Makes a pruner by the name of its method.
 
     >>> make_pruner("rs2", [0, 1, 0, 1], pruning_rate=0.5).keep_count
     2
+
+    Args:
+        method: A name of `METHODS`.
+        labels: The class of every sample.
+        **options: Those of the method.
+
+    Raises:
+        InvalidArgument: If there is no such method, or labels or options break a rule.
     """
     if method not in METHODS:
         raise InvalidArgument(f'make_pruner: there is no method "{method}"; there are {", ".join(METHODS)}')
-    return METHODS[method](labels, **options)  # type: ignore[call-arg]
+    make: Callable[..., Pruner] = METHODS[method]
+    return make(labels, **options)
 
 
 __all__ = [

@@ -2,10 +2,13 @@
 
 import hashlib
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 import torch.distributed as dist
+from numpy.typing import NDArray
 
 from . import InvalidArgument
 
@@ -13,22 +16,22 @@ from . import InvalidArgument
 class Ranks:
     """The processes that train together; a single one where torch.distributed is not in use."""
 
-    def __init__(self, group=None):
+    def __init__(self, group: dist.ProcessGroup | None = None) -> None:
         self._group = group
         self.size = self._current_size()
         self.rank = dist.get_rank(group) if self.size > 1 else 0
 
-    def _current_size(self):
+    def _current_size(self) -> int:
         active = dist.is_available() and dist.is_initialized()
         return dist.get_world_size(self._group) if active else 1
 
-    def require_unchanged(self):
+    def require_unchanged(self) -> None:
         """Raises if the processes were joined after this was made: each would then train on everything."""
         if self._current_size() != self.size:
             raise InvalidArgument(f"PruningSampler: it was made for {self.size} ranks, now there are "
                                   f"{self._current_size()}; make it after torch.distributed.init_process_group")
 
-    def require_equal(self, where, values):
+    def require_equal(self, where: str, values: Mapping[str, object]) -> None:
         """Raises on every rank if any value differs between ranks."""
         if self.size == 1:
             return
@@ -40,52 +43,54 @@ class Ranks:
                 raise InvalidArgument(f"{where}: the ranks disagree on {name}: here it is {value}, not so on the ranks "
                                       f"{others}; make the same pruner on all")
 
-    def gather(self, ids, losses, progress):
+    def gather(self, ids: NDArray[np.int64], losses: NDArray[np.float32],
+               progress: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The ids and losses of all ranks, of which each may have another number.
 
-        progress: numbers that must be the same on all ranks, by name; a rank that went its own way is found here.
+        A rank that went its own way is found here: `progress` holds, by name, what must be the same on all.
         """
         numbers = self._gather_numbers([len(ids), *progress.values()])
         for column, name in enumerate(progress, 1):
             if (numbers[:, column] != numbers[0, column]).any():
-                raise InvalidArgument(f"PruningSampler: the ranks disagree on {name}: {numbers[:, column].tolist()}; all "
-                                      "must load the same state, and go through the same epochs")
+                raise InvalidArgument(f"PruningSampler: the ranks disagree on {name}: {numbers[:, column].tolist()}; "
+                                      "all must load the same state, and go through the same epochs")
         counts = numbers[:, 0].tolist()
         return self._gather_padded(ids, counts), self._gather_padded(losses, counts)
 
-    def _gather_numbers(self, numbers):
+    def _gather_numbers(self, numbers: Sequence[int]) -> torch.Tensor:
         return torch.stack(self._all_gather(torch.tensor(numbers, dtype=torch.int64, device=self._device()))).cpu()
 
-    def _gather_padded(self, values, counts):
-        values = torch.from_numpy(values)
-        padded = torch.zeros(max(counts), dtype=values.dtype, device=self._device())
-        padded[:len(values)] = values.to(padded.device)
+    def _gather_padded(self, values: NDArray[Any], counts: Sequence[int]) -> NDArray[Any]:
+        own = torch.from_numpy(values)
+        padded = torch.zeros(max(counts), dtype=own.dtype, device=self._device())
+        padded[:len(own)] = own.to(padded.device)
         parts = self._all_gather(padded)
-        return torch.cat([part[:count] for part, count in zip(parts, counts)]).cpu().numpy()
+        return torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)]).cpu().numpy()
 
-    def _all_gather(self, values):
+    def _all_gather(self, values: torch.Tensor) -> list[torch.Tensor]:
         parts = [torch.empty_like(values) for _ in range(self.size)]
         dist.all_gather(parts, values, group=self._group)
         if values.device.type == "cpu":
             _wait_until_released([values, *parts])
         return parts
 
-    def _device(self):
+    def _device(self) -> torch.device:
         backend = dist.get_backend(self._group)
         return torch.device("cuda", torch.cuda.current_device()) if backend == "nccl" else torch.device("cpu")
 
 
-def _wait_until_released(tensors):
+def _wait_until_released(tensors: Sequence[torch.Tensor]) -> None:
     """Until nobody else holds these tensors.
 
     Gloo's threads let go of them a little later than a collective returns. A thread that is the last to do so needs the
     interpreter for it, and a worker that a DataLoader forks in that moment hangs for ever (seen with Python 3.11).
     """
-    if not hasattr(torch.Tensor, "_use_count"):  # not a public method; without it, wait long enough
+    use_count = getattr(torch.Tensor, "_use_count", None)  # not a public method; without it, wait long enough
+    if use_count is None:
         time.sleep(0.01)
         return
     end = time.monotonic() + 1
-    while any(tensor._use_count() > 1 for tensor in tensors) and time.monotonic() < end:
+    while any(use_count(tensor) > 1 for tensor in tensors) and time.monotonic() < end:
         time.sleep(0.0001)
 
 
@@ -99,21 +104,24 @@ class LocalLosses:
     _ELSEWHERE, _EXPECTED, _OBSERVED, _REPEAT = range(4)
     _MOST_NAMED = 8
 
-    def __init__(self, sample_count):
+    def __init__(self, sample_count: int) -> None:
         self._sample_count = sample_count
-        self._status = None  # of every sample; None in the pass before training, where any may come
-        self._ids, self._losses = [], []
+        # Of every sample; None in the pass before training, where any may come.
+        self._status: NDArray[np.uint8] | None = None
+        self._ids: list[NDArray[np.int64]] = []
+        self._losses: list[NDArray[np.float32]] = []
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return bool(self._ids)
 
-    def expect(self, own, repeats):
+    def expect(self, own: NDArray[np.int64], repeats: NDArray[np.int64]) -> None:
         """These samples are handed to this rank, the repeats to another one as well."""
         self._status = np.full(self._sample_count, self._ELSEWHERE, np.uint8)
         self._status[repeats] = self._REPEAT
         self._status[own] = self._EXPECTED
 
-    def add(self, ids, losses):
+    def add(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
+        """Takes the losses of a batch, or refuses all of them."""
         self._check(ids, losses)
         ids = ids.astype(np.int64)
         if self._status is not None:
@@ -126,24 +134,24 @@ class LocalLosses:
         self._ids.append(ids)
         self._losses.append(losses.astype(np.float32))
 
-    def take(self):
+    def take(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """All of it, once."""
         ids = np.concatenate([np.empty(0, np.int64), *self._ids])
         losses = np.concatenate([np.empty(0, np.float32), *self._losses])
         self._ids, self._losses = [], []
         return ids, losses
 
-    def _check(self, ids, losses):
+    def _check(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
         if len(ids) != len(losses):
-            raise InvalidArgument(f"observe: {len(losses)} losses for {len(ids)} ids; give one loss per sample, not the "
-                                  "mean of a batch")
+            raise InvalidArgument(f"observe: {len(losses)} losses for {len(ids)} ids; give one loss per sample, not "
+                                  "the mean of a batch")
         if ids.dtype.kind not in "iu":
             raise InvalidArgument(f"observe: ids must be integers, not {ids.dtype}")
         self._refuse_if((ids < 0) | (ids >= self._sample_count), ids,
                         f"does not exist; ids lie in 0..{self._sample_count - 1}")
         self._refuse_if(~((losses >= 0) & np.isfinite(losses)), ids, "has a loss that is negative or not finite")
 
-    def _refuse_if(self, wrong, ids, reason):
+    def _refuse_if(self, wrong: NDArray[np.bool_], ids: NDArray[Any], reason: str) -> None:
         if wrong.any():
             first, *others = ids[wrong].tolist()
             named = ", ".join(map(str, others[:self._MOST_NAMED]))

@@ -1,5 +1,6 @@
 """The types that an editor or mypy sees."""
 
+import pathlib
 import subprocess
 import sys
 
@@ -23,18 +24,35 @@ sampler = PruningSampler(pruner)
 reveal_type(sampler.observe([1, 2], torch.ones(2)))
 reveal_type(total_steps(sampler, 3, 2))
 reveal_type(Indexed([1, 2])[0])
+errors: list[type[rcap.Error]] = [rcap.InvalidArgument, rcap.BadFile, rcap.StateMismatch, rcap.InternalError]
 """
+CONFIGURATION = pathlib.Path(__file__).resolve().parents[2] / "pyproject.toml"
 
 
-def check(tmp_path, text):
-    (tmp_path / "user.py").write_text(text)
-    result = subprocess.run([sys.executable, "-m", "mypy", "--strict", "user.py"], cwd=tmp_path, capture_output=True,
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One for all: mypy takes half a minute to read PyTorch, and keeps what it has read."""
+    return tmp_path_factory.mktemp("types")
+
+
+def mypy(folder, *words):
+    result = subprocess.run([sys.executable, "-m", "mypy", "--strict", *words], cwd=folder, capture_output=True,
                             text=True, check=False)
     return result.returncode, result.stdout
 
 
-def test_a_program_of_a_user_is_understood(tmp_path):
-    code, found = check(tmp_path, USER)
+def check(folder, text):
+    (folder / "user.py").write_text(text)
+    return mypy(folder, "user.py")
+
+
+def test_the_package_is_typed_throughout(folder):
+    code, found = mypy(folder, "--config-file", str(CONFIGURATION), "-p", "rcap")
+    assert code == 0, found
+
+
+def test_a_program_of_a_user_is_understood(folder):
+    code, found = check(folder, USER)
     assert code == 0, found
     types = [line.split('Revealed type is "')[1].rstrip('"') for line in found.splitlines() if "Revealed" in line]
     assert [kind.replace("builtins.", "").replace("torch._tensor.", "torch.") for kind in types] == [
@@ -45,11 +63,11 @@ def test_a_program_of_a_user_is_understood(tmp_path):
 
 
 MISTAKES = ["rcap.RCAP([0, 1], betta=1.0)", "rcap.RCAP([0, 1], beta='warm')", "rcap.InfoBatch([0, 1])",
-            "rcap.RS2([0, 1]).select('first')"]
+            "rcap.RS2([0, 1]).select('first')", "rcap.InvalidArgument().absent"]
 
 
-def test_mistakes_are_found(tmp_path):
-    code, found = check(tmp_path, "\n".join(["import rcap", *MISTAKES]))  # one run: mypy takes seconds to start
+def test_mistakes_are_found(folder):
+    code, found = check(folder, "\n".join(["import rcap", *MISTAKES]))  # one run: mypy takes seconds to start
     assert code == 1
     for line, mistake in enumerate(MISTAKES, 2):
         assert f"user.py:{line}: error" in found, mistake
