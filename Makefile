@@ -16,7 +16,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
 
-.PHONY: help setup build demo test test-core test-python bench bench-python format check-format clean
+.PHONY: help setup build demo test test-core test-python bench bench-python format check-format check-python clean
 
 help:  ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +31,7 @@ build: setup  ## build the program build/rcap
 demo: build  ## build, train on Fashion-MNIST and compare the methods
 	build/rcap study plans/demo.toml --out demo-out
 
-test: check-format build  ## check the format, then run every test, optimised, under sanitizers, fuzzed, from Python
+test: check-format check-python build  ## check the format, then run every test, optimised, under sanitizers, fuzzed, from Python
 	$(CTEST) --preset release
 	$(CMAKE) --preset asan -DRCAP_FUZZ_SECONDS=$(RCAP_FUZZ_SECONDS)
 	$(CMAKE) --build --preset asan
@@ -67,6 +67,9 @@ format: setup  ## format every tracked C++ file
 
 check-format: setup  ## fail where a tracked C++ file is not formatted
 	$(LIST_SOURCES) | xargs -0 -r clang-format --dry-run --Werror
+
+check-python: setup  ## fail where ruff finds something in a Python file
+	.venv/bin/ruff check --no-cache python bench scripts tools examples
 
 clean:  ## remove build folders and the demo's output; .venv stays
 	rm -rf build build-*/ demo-out

@@ -93,7 +93,7 @@ def summarise(rounds):
         return [sides[side]["samples_per_second"] for sides in rounds]
 
     def ratios(side, other):
-        return spread([a / b for a, b in zip(rates(side), rates(other))])
+        return spread([a / b for a, b in zip(rates(side), rates(other), strict=True)])
 
     return {
         "images_per_second": {side: spread(rates(side)) for side in rounds[0]},
@@ -117,9 +117,9 @@ def table(results, about):
     for name, side, ratio, bar, two in rows:
         lines.append(f"| {name} | {show(rates[side], 0)} | {show(results[ratio]) if ratio else '1'} | {bar or ''} | "
                      f"{show(results[two]) if two else ''} | {'1.8' if two else ''} |")
-    large = (f"`--fast-decode` takes effect where the shorter side is at least twice as long as it will be: of JPEGs of "
-             f"about 1000 x 750 it makes {show(rates['large_fast'], 0)} a second instead of {show(rates['large'], 0)}, "
-             f"{show(results['large_fast_over_exact'])} times as many.")
+    large = ("`--fast-decode` takes effect where the shorter side is at least twice as long as it will be: of JPEGs "
+             f"of about 1000 x 750 it makes {show(rates['large_fast'], 0)} a second instead of "
+             f"{show(rates['large'], 0)}, {show(results['large_fast_over_exact'])} times as many.")
     return "\n".join([*lines, "", large, "", about])
 
 
@@ -147,9 +147,9 @@ def main():
             print(f"round {number + 1} of {options.rounds}: {rates}", file=sys.stderr)
     ours, pillow = rounds[0]["exact"], rounds[0]["pillow"]
     about = (f"`make bench`: {options.images} generated photographs of about 500 x 375 (JPEG, quality 90, 4:2:0, "
-             f"{mean_bytes / 1000:.0f} kB each) to normalised crops of {CROP} x {CROP} out of a shorter side of {RESIZE}, "
-             f"flipped at random; medians of {options.rounds} rounds (lowest-highest), ratios inside a round, load "
-             f"average {min(load):.1f}-{max(load):.1f} on {os.cpu_count()} processors; "
+             f"{mean_bytes / 1000:.0f} kB each) to normalised crops of {CROP} x {CROP} out of a shorter side of "
+             f"{RESIZE}, flipped at random; medians of {options.rounds} rounds (lowest-highest), ratios inside a "
+             f"round, load average {min(load):.1f}-{max(load):.1f} on {os.cpu_count()} processors; "
              f"{ours['cpu']}, {ours['compiler']}, rcap {ours['version']}, Pillow {pillow['pillow']} with libjpeg-turbo "
              f"{pillow['libjpeg_turbo']}, NumPy {pillow['numpy']}, Python {pillow['python']}.")
     results = summarise(rounds)

@@ -34,7 +34,7 @@ def select(losses, order, ends, counts, beta, rng):
     keys -= losses / losses.dtype.type(beta)
     chosen = []
     begin = 0
-    for end, count in zip(ends, counts):
+    for end, count in zip(ends, counts, strict=True):
         chosen.append(order[begin:end][np.argpartition(keys[begin:end], count)[:count]])
         begin = end
     return np.concatenate(chosen)

@@ -79,8 +79,8 @@ class EfficientNetB3(nn.Module):
         self.stem, blocks = conv_norm(3, 40, 3, 2), []
         for count, size, stride, channels_in, channels, expansion in self.STAGES:
             for i in range(count):
-                blocks.append(InvertedBlock(channels_in if i == 0 else channels, channels, size, stride if i == 0 else 1,
-                                            expansion, 0.2 * len(blocks) / 26))
+                blocks.append(InvertedBlock(channels_in if i == 0 else channels, channels, size,
+                                            stride if i == 0 else 1, expansion, 0.2 * len(blocks) / 26))
         self.blocks, self.last = nn.Sequential(*blocks), conv_norm(384, 1536, 1)
         self.head = nn.Sequential(nn.Dropout(0.3), nn.Linear(1536, classes))
 

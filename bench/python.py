@@ -15,6 +15,7 @@ bench/results_python.json and bench/results_python.md.
 
 import argparse
 import contextlib
+import functools
 import importlib.metadata
 import json
 import os
@@ -27,16 +28,16 @@ import tempfile
 import time
 import warnings
 
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # read when NumPy and torch are imported
 
-import numpy as np  # noqa: E402  (after the number of threads is set)
-import torch  # noqa: E402
-from torch.utils.data import BatchSampler, DataLoader, Dataset, SubsetRandomSampler  # noqa: E402
+import numpy as np
+import torch
+from torch.utils.data import BatchSampler, DataLoader, Dataset, SubsetRandomSampler
 
-import rcap  # noqa: E402
-from rcap.torch import Indexed, PruningSampler  # noqa: E402
+import rcap
+from rcap.torch import Indexed, PruningSampler
 
-from infobatch_stand_in import InfoBatchSampler  # noqa: E402
+from infobatch_stand_in import InfoBatchSampler
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 
@@ -181,7 +182,7 @@ def measure_observe(options, labels):
             ids = torch.tensor(ids)
             batch = losses[ids] * parameter  # as in training: with a graph behind it
             mean.append(time_call(batch.mean))
-            observe.append(time_call(lambda: sampler.observe(ids, batch)))
+            observe.append(time_call(functools.partial(sampler.observe, ids, batch)))
         rounds.append({"observe": 1e6 * statistics.median(observe), "mean": 1e6 * statistics.median(mean)})
     return rounds[1:]
 
@@ -259,9 +260,8 @@ def version_of(package):
 
 
 def processor():
-    with contextlib.suppress(OSError, StopIteration):
-        with open("/proc/cpuinfo") as lines:
-            return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    with contextlib.suppress(OSError, StopIteration), open("/proc/cpuinfo") as lines:
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
     return platform.processor() or platform.machine()
 
 

@@ -20,14 +20,16 @@ from selenium.webdriver.chrome.service import Service
 
 ROOT = Path(__file__).resolve().parent.parent
 METHODS, SEEDS, EPOCHS, CLASSES = 12, 20, 60, 10  # 12 methods at 2 rates and full: 25 x 20 runs
-TIMES = ("const [page] = performance.getEntriesByType('navigation'), [plot] = performance.getEntriesByName('first-plot');"
+TIMES = ("const [page] = performance.getEntriesByType('navigation');"
+         "const [plot] = performance.getEntriesByName('first-plot');"
          "return page.loadEventEnd > 0 && plot ? [page.domInteractive, page.loadEventEnd, plot.startTime] : null")
 
 
 def open_browser():
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
-    for argument in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900"]:
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--window-size=1280,900"):
         options.add_argument(argument)
     return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
 

@@ -142,8 +142,8 @@ def main():
         write_random_cifar(folder / "cifar")
         results = {}
         small = measure_against_pytorch(options, folder, "small-cnn", folder / "fashion",
-                                        ["--preset", "fashion-mnist-lt", "--imbalance", 1, "--epochs", 3], 280, 64, 0.05,
-                                        2, options.rounds)
+                                        ["--preset", "fashion-mnist-lt", "--imbalance", 1, "--epochs", 3], 280, 64,
+                                        0.05, 2, options.rounds)
         large = measure_against_pytorch(options, folder, "resnet18-cifar", folder / "cifar",
                                         ["--preset", "cifar10", "--data", folder / "cifar", "--epochs", 1,
                                          "--pruning-rate", 0.97], 12, 128, 0.1, 4, options.resnet_rounds)
@@ -152,7 +152,8 @@ def main():
                    "against_pytorch_small_cnn": small[0], "against_pytorch_resnet18": large[0],
                    "memory_resnet18": large[2]}
     lines = ["| what | measured | bar |", "| --- | --- | --- |",
-             f"| full training over RCAP at 90 %, small-cnn, {options.epochs} epochs | {show(speed_up, digits=1)} times | 9.0 |",
+             f"| full training over RCAP at 90 %, small-cnn, {options.epochs} epochs "
+             f"| {show(speed_up, digits=1)} times | 9.0 |",
              f"| selecting, observing, waiting for data; small-cnn | {show(small_overhead, 100)} % | at most 5 % |",
              f"| the same; resnet18-cifar | {show(large[1], 100)} % | at most 2 % |",
              f"| samples a second over PyTorch's, small-cnn | {show(small[0])} | 1.2 |",

@@ -54,8 +54,8 @@ def train_epoch(state, pruner, x, y):
         ids = order[first:first + BATCH_SIZE]
         losses, gradients = losses_and_gradients(params, x[ids], y[ids])
         pruner.observe(ids, losses)
-        velocity = tuple(MOMENTUM * v - RATE * g for v, g in zip(velocity, gradients))
-        params = tuple(p + v for p, v in zip(params, velocity))
+        velocity = tuple(MOMENTUM * v - RATE * g for v, g in zip(velocity, gradients, strict=True))
+        params = tuple(p + v for p, v in zip(params, velocity, strict=True))
     return State(state.epoch + 1, params, velocity, pruner.state()), len(order)
 
 

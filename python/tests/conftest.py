@@ -2,6 +2,6 @@
 
 import torch.utils.data
 
-# A loader with persistent workers that is collected as part of a reference cycle, as the frameworks make them, tells its
-# workers too late that they may go, and waits this long for each of them: 5 seconds otherwise.
+# A loader with persistent workers that is collected as part of a reference cycle, as the frameworks make them, tells
+# its workers too late that they may go, and waits this long for each of them: 5 seconds otherwise.
 torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL = 0.5

@@ -1,5 +1,6 @@
 """What every rank of test_distributed.py runs, under torchrun."""
 
+import contextlib
 import itertools
 import os
 import pathlib
@@ -43,10 +44,8 @@ def run_matrix():
         for point, stops in POINTS.items():
             sampler, first = make_sampler(method), 0
             for stop in stops:
-                try:
+                with contextlib.suppress(Stopped):
                     train(sampler, workers, stop, first)
-                except Stopped:
-                    pass
                 state = sampler.state_dict()
                 sampler = fresh(method)
                 sampler.load_state_dict(state)
@@ -69,10 +68,8 @@ def run_once(folder):
 def stop_in_the_middle(folder):
     for method in DYNAMIC:
         sampler = make_sampler(method)
-        try:
+        with contextlib.suppress(Stopped):
             train(sampler, 0, POINTS["middle"][0])
-        except Stopped:
-            pass
         if dist.get_rank() == 0:
             torch.save(sampler.state_dict(), folder / f"{method}-middle.pt")
 
@@ -127,7 +124,8 @@ def refused(action, text):
 def disagree(folder):
     """Ranks with different seeds, options or labels find out at once; so do ranks that load different states."""
     rank = dist.get_rank()
-    refused(lambda: PruningSampler(rcap.RS2(LABELS, seed=rank)), "the ranks disagree on options: here it is pruning_rate")
+    refused(lambda: PruningSampler(rcap.RS2(LABELS, seed=rank)),
+            "the ranks disagree on options: here it is pruning_rate")
     refused(lambda: PruningSampler(rcap.RCAP(LABELS, beta=1 + rank)), "the ranks disagree on options")
     refused(lambda: PruningSampler(rcap.RS2(np.roll(LABELS, rank))), "the ranks disagree on labels")
     sampler = make_sampler("rs2")
@@ -147,7 +145,7 @@ def mistakes(folder):
     refused(lambda: sampler.observe(of_others, one), f"sample {of_others[0]} was not handed to this rank")
     refused(lambda: sampler.observe([len(LABELS)], one), f"sample {len(LABELS)} does not exist; ids lie in 0..204")
     refused(lambda: sampler.observe([-1], one), "sample -1 does not exist")
-    refused(lambda: sampler.observe(mine[:1], one * float("nan")), f"sample {mine[0]} has a loss that is negative or not")
+    refused(lambda: sampler.observe(mine[:1], one * torch.nan), f"sample {mine[0]} has a loss that is negative or not")
     refused(lambda: sampler.observe(mine[:2], torch.full((2,), torch.inf)),
             f"sample {mine[0]} has a loss that is negative or not finite (as {mine[1]});")
     refused(lambda: sampler.observe(mine[:10], torch.full((10,), -1.0)), f", {mine[8]} and 1 more); nothing")

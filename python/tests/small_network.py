@@ -3,12 +3,10 @@
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional as F
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import TensorDataset
 
 import rcap
-from rcap.torch import Indexed
-from training import BATCH, DYNAMIC, EPOCHS, LABELS
+from training import DYNAMIC, EPOCHS, LABELS
 
 FEATURES = 4
 METHODS = ["rcap", "rs2", "infobatch", "ucb"]

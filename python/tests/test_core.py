@@ -72,7 +72,7 @@ class TestEveryMethod:
             common += ["--scores", "scores.npy"]
         if method == "metriq":
             common += ["--recalls", "recalls.npy"]
-        pruner = pruner_of(method)
+        pruner, ids = pruner_of(method), None
         for epoch in range(4):
             words = list(common)
             if epoch > 0:

@@ -18,7 +18,8 @@ def torchrun(ranks, job, folder, restarts=0):
                f"--max-restarts={restarts}", str(HERE / "ranks_job.py"), job, str(folder)]
     # By default the ranks after a restart may find the addresses of those before it, and hang (docs/python.md).
     environment = os.environ | {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
-    result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=HERE, env=environment, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=HERE, env=environment,
+                            check=False)
     assert result.returncode == 0, result.stdout + result.stderr
 
 

@@ -66,8 +66,8 @@ def test_every_program_is_tested_and_described():
 
 def modules():
     import rcap
-    return ["rcap", "rcap._core", *(f"rcap.{path.stem}" for path in sorted(pathlib.Path(rcap.__file__).parent.glob("*.py"))
-                      if path.stem not in ("__init__", "__main__"))]
+    files = sorted(pathlib.Path(rcap.__file__).parent.glob("*.py"))
+    return ["rcap", "rcap._core", *(f"rcap.{path.stem}" for path in files if path.stem not in ("__init__", "__main__"))]
 
 
 @pytest.mark.parametrize("name", modules())
@@ -85,7 +85,8 @@ def test_there_are_docstring_examples():
     import rcap
     finder = doctest.DocTestFinder()
     found = {test.name for test in finder.find(rcap._core) if test.examples}
-    assert {f"rcap._core.{name}" for name in ("Pruner", "RCAP", "InfoBatch", "CCS", "MarginScorer", "RecallScorer")} <= found
+    names = ("Pruner", "RCAP", "InfoBatch", "CCS", "MarginScorer", "RecallScorer")
+    assert {f"rcap._core.{name}" for name in names} <= found
     assert any(test.examples for test in finder.find(rcap))
 
 

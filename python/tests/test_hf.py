@@ -38,9 +38,9 @@ class Network(nn.Module):
 class Rows(torch.utils.data.Dataset):
     """Its rows have a column that the model does not take, of which no tensor can be made."""
 
-    def __init__(self, count=len(LABELS)):
+    def __init__(self, count=None):
         self.x, self.y = torch.from_numpy(make_points()), torch.from_numpy(LABELS)
-        self.count = count
+        self.count = count or len(LABELS)
 
     def __len__(self):
         return self.count

@@ -21,7 +21,7 @@ from rcap.torch import Indexed, total_steps
 from rcap.torch import PruningSampler as PlainSampler
 from small_network import (
     METHODS, Recorder, check_rest, check_selections, make_dataset, make_layer, make_pruner, same_weights)
-from training import BATCH, DYNAMIC, EPOCHS, LABELS
+from training import BATCH, EPOCHS, LABELS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 HERE = pathlib.Path(__file__).parent

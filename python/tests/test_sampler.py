@@ -232,7 +232,8 @@ def test_losses_may_have_any_float_type(dtype):
 
 def test_initial_losses_leave_the_network_as_it_was():
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 3))
+    model = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5),
+                                torch.nn.Linear(8, 3))
     before = {name: value.clone() for name, value in model.state_dict().items()}
     data = TensorDataset(torch.randn(len(LABELS), 2), torch.from_numpy(LABELS))
     sampler = PruningSampler(rcap.RCAP(LABELS))
@@ -309,8 +310,8 @@ class TestMistakes:
                 warnings.simplefilter("always")
                 sampler.set_epoch(1)
             texts = [str(warning.message) for warning in caught]
-            assert texts == (["no loss was observed in epoch 0, so rcap learns nothing: call sampler.observe(ids, losses) "
-                              "for every batch"] if method == "rcap" else [])
+            assert texts == (["no loss was observed in epoch 0, so rcap learns nothing: call sampler.observe(ids, "
+                              "losses) for every batch"] if method == "rcap" else [])
 
     def test_an_unknown_way_to_hand_out(self):
         with pytest.raises(rcap.InvalidArgument, match='hands_out is "all"; it must be "rest" or "whole"'):
