@@ -12,12 +12,14 @@
 transformers. None of them is imported, and nothing they need, before you ask for it.
 """
 
+import inspect
+import typing
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ._core import (
-    CCS, RCAP, RS2, TDDS, UCB, Balanced, DivergenceScorer, EpsilonGreedy, Full, InfoBatch, MarginScorer, MetriQ, Pruner,
-    Random, RecallScorer, RS2Replace, Selection)
+from . import _core
+from ._core import *  # noqa: F403 (a class for every method)
+from ._core import Pruner
 
 if TYPE_CHECKING:  # the stub of _core, which nanobind makes, has classes alone that say they are of _core
     __version__: str
@@ -30,11 +32,19 @@ if TYPE_CHECKING:  # the stub of _core, which nanobind makes, has classes alone 
 else:
     from ._core import BadFile, Error, InternalError, InvalidArgument, StateMismatch, __version__
 
-METHODS: dict[str, type[Pruner]] = {
-    "rcap": RCAP, "rs2": RS2, "rs2-replace": RS2Replace, "infobatch": InfoBatch, "ucb": UCB,
-    "epsilon-greedy": EpsilonGreedy, "ccs": CCS, "metriq": MetriQ, "tdds": TDDS, "random": Random,
-    "balanced": Balanced, "full": Full}
+METHODS: dict[str, type[Pruner]] = _core._METHODS
 """The class of every method, by the name that the command line gives it."""
+
+
+def _signature_of(method: type[Pruner]) -> inspect.Signature:
+    """The arguments that a class takes, from the text that is all a compiled module has of them."""
+    scope: dict[str, Any] = {"typing": typing}
+    exec((method.__init__.__doc__ or "").replace("__init__(self, ", "def made(", 1) + ": ...", scope)
+    return inspect.signature(scope["made"])
+
+
+for _method in METHODS.values():
+    _method.__signature__ = _signature_of(_method)  # type: ignore[attr-defined]  (what inspect looks for)
 
 
 def make_pruner(method: str, labels: object, **options: object) -> Pruner:
@@ -55,9 +65,3 @@ def make_pruner(method: str, labels: object, **options: object) -> Pruner:
         raise InvalidArgument(f'make_pruner: there is no method "{method}"; there are {", ".join(METHODS)}')
     make: Callable[..., Pruner] = METHODS[method]
     return make(labels, **options)
-
-
-__all__ = [
-    "METHODS", "make_pruner", "Pruner", "Selection", "RCAP", "RS2", "RS2Replace", "InfoBatch", "UCB", "EpsilonGreedy",
-    "CCS", "MetriQ", "TDDS", "Random", "Balanced", "Full", "MarginScorer", "DivergenceScorer", "RecallScorer", "Error",
-    "InvalidArgument", "BadFile", "StateMismatch", "InternalError", "__version__"]

@@ -31,7 +31,6 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 from . import InvalidArgument, Pruner, StateMismatch
 from ._ranks import LocalLosses, Ranks
 
-LEARNING = {"rcap", "infobatch", "ucb", "epsilon-greedy"}  # the methods whose selections follow the losses
 
 __all__ = ["PruningSampler", "Indexed", "initial_losses", "total_steps"]
 
@@ -304,7 +303,7 @@ class PruningSampler(Sampler[int]):
         self._start()
 
     def _enter(self, number: int) -> None:
-        if len(self._epoch.part) > 0 and not self.any_observed and self.pruner.method in LEARNING:
+        if len(self._epoch.part) > 0 and not self.any_observed and self.pruner.learns:
             warnings.warn(f"no loss was observed in epoch {self.epoch}, so {self.pruner.method} learns nothing: call "
                           "sampler.observe(ids, losses) for every batch", RuntimeWarning, stacklevel=3)
         self.synchronize()

@@ -1,4 +1,5 @@
-#include <deque>
+#include <cctype>
+#include <string>
 #include <utility>
 
 #include "arrays.hpp"
@@ -68,6 +69,13 @@ std::string default_of(const Option& option) {
   }
 }
 
+/// "fraction removed" as "Fraction removed."
+std::string as_sentence(std::string_view text) {
+  std::string sentence(text);
+  sentence.front() = static_cast<char>(std::toupper(sentence.front()));
+  return sentence + ".";
+}
+
 /// What Python shows of a method: the signature of its class, and its docstring.
 struct Texts {
   std::string signature = "def __init__(self, labels: object, *";
@@ -79,20 +87,22 @@ Texts texts_of(const MethodInfo& method) {
   OptionFields fields;
   list_options(fields, method, options);
   Texts texts;
-  texts.doc =
-      std::string(method.summary) + ".\n\nArgs:\n    labels: The class of every sample, integers.";
-  texts.doc.front() = static_cast<char>(std::toupper(texts.doc.front()));
+  texts.doc = as_sentence(method.summary) + "\n\nArgs:";
+  const auto add_argument = [&](std::string_view name, std::string_view meaning) {
+    texts.doc += "\n    " + std::string(name) + ": " + as_sentence(meaning);
+  };
+  add_argument("labels", "the class of every sample, integers");
   if (const auto [name, meaning] = array_of(method); !name.empty()) {
     texts.signature += ", " + name + ": object";
-    texts.doc += "\n    " + name + ": " + meaning + ".";
+    add_argument(name, meaning);
   }
   for (const Option& option : fields.all()) {
     texts.signature += ", " + std::string(option.name()) + ": " + type_of(option);
     if (!option.is_required()) texts.signature += " = " + default_of(option);
-    texts.doc += "\n    " + std::string(option.name()) + ": " + std::string(option.meaning()) + ".";
+    add_argument(option.name(), option.meaning());
   }
   texts.signature += ", class_count: int | None = None) -> None";
-  texts.doc += "\n    class_count: number of classes, else the largest label + 1.";
+  add_argument("class_count", "number of classes, else the largest label + 1");
   return texts;
 }
 
@@ -147,7 +157,7 @@ std::optional<nb::object> take(nb::dict& arguments, const std::string& name) {
   return value;
 }
 
-nb::type_error missing(const MethodInfo& method, std::string_view name) {
+nb::builtin_exception missing(const MethodInfo& method, std::string_view name) {
   return nb::type_error(
       (std::string(method.python_name) + ": " + std::string(name) + " is missing").c_str());
 }
@@ -224,7 +234,7 @@ void bind_methods(nb::module_& module) {
     (add_method<Numbers>(module, classes), ...);
   }
   (std::make_index_sequence<MostMethods>());
-  module.attr("METHODS") = classes;
+  module.attr("_METHODS") = classes;
 }
 
 }  // namespace rcap::python
