@@ -1,5 +1,8 @@
 #include "models/dinov2.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "rcap/core/error.hpp"
 
 namespace rcap {

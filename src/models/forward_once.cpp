@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include "io/weight_file.hpp"

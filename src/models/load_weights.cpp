@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "io/weight_file.hpp"
 #include "models/stored_tensor.hpp"
@@ -57,15 +62,17 @@ bool differ_in_rows_only(const torch::Tensor& a, const torch::Tensor& b) {
          a.sizes().slice(1) == b.sizes().slice(1);
 }
 
+bool is_of_head(const std::string& name, std::span<const std::string> head_names) {
+  return std::ranges::any_of(
+      head_names, [&](const std::string& head_name) { return name.starts_with(head_name + '.'); });
+}
+
 KeptHead find_kept_head(const Network& network, const Targets& targets, const WeightSet& weights) {
   KeptHead head;
   std::size_t absent_count = 0;
   const auto head_names = network.head_names();
   for (const auto& [name, target] : targets) {
-    const bool is_of_head = std::ranges::any_of(head_names, [&](const std::string& head_name) {
-      return name.starts_with(head_name + '.');
-    });
-    if (!is_of_head) continue;
+    if (!is_of_head(name, head_names)) continue;
     head.names.push_back(name);
     if (!weights.contains(name)) {
       ++absent_count;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "rcap/core/error.hpp"
 
 namespace rcap {

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "io/safetensors.hpp"

@@ -4,6 +4,7 @@
 
 #define XXH_INLINE_ALL
 #include <ATen/autocast_mode.h>
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include "models/load_weights.hpp"

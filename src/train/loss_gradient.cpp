@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include "rcap/core/error.hpp"

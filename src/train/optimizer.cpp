@@ -1,5 +1,7 @@
 #include "train/optimizer.hpp"
 
+#include <fmt/format.h>
+
 namespace rcap {
 namespace {
 

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "io/safetensors.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/scorers/divergence_scorer.hpp"

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <mutex>
 
+#include <fmt/format.h>
+
 #include "data/open_dataset.hpp"
 #include "rcap/core/error.hpp"
 #include "train/checkpoint.hpp"
