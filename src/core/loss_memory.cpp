@@ -14,7 +14,7 @@ namespace {
 /// for each of them is small beside the data.
 Chunks chunks_for_sums(const ClassIndex& classes) {
   const std::int64_t pieces =
-      std::clamp<std::int64_t>(classes.sample_count() / (16 * classes.class_count()), 1, 32);
+      std::clamp<std::int64_t>(classes.sample_count() / 16 / classes.class_count(), 1, 32);
   const std::int64_t words = (classes.sample_count() + 63) / 64;
   return {words, (words + pieces - 1) / pieces};
 }

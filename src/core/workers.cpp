@@ -38,6 +38,9 @@ class Workers::Team {
     helpers_.clear();  // joins
   }
 
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
   void run(std::int64_t chunk_count, const std::function<void(std::int64_t, int)>& work) {
     work_ = &work;
     chunk_count_ = chunk_count;
