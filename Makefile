@@ -15,8 +15,10 @@ RCAP_FUZZ_SECONDS ?= 30
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
+LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
 
-.PHONY: help setup build demo test test-core test-python bench bench-python format check-format check-python clean
+.PHONY: help setup build demo test test-core test-python bench bench-python format clean \
+  check check-format check-python check-shell check-page
 
 help:  ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +33,7 @@ build: setup  ## build the program build/rcap
 demo: build  ## build, train on Fashion-MNIST and compare the methods
 	build/rcap study plans/demo.toml --out demo-out
 
-test: check-format check-python build  ## check the format, then run every test, optimised, under sanitizers, fuzzed, from Python
+test: check build  ## run every check, then every test, optimised, under sanitizers, fuzzed, from Python
 	$(CTEST) --preset release
 	$(CMAKE) --preset asan -DRCAP_FUZZ_SECONDS=$(RCAP_FUZZ_SECONDS)
 	$(CMAKE) --build --preset asan
@@ -70,6 +72,14 @@ check-format: setup  ## fail where a tracked C++ file is not formatted
 
 check-python: setup  ## fail where ruff finds something in a Python file
 	.venv/bin/ruff check --no-cache python bench scripts tools examples
+
+check: check-format check-python check-shell check-page  ## every check that runs nothing
+
+check-shell: setup  ## shellcheck on every shell script
+	$(LIST_SHELL_SCRIPTS) | xargs -0 -r shellcheck
+
+check-page: setup  ## fail where a script of the report's page has a mistake
+	$(PYTHON3) scripts/check-page
 
 clean:  ## remove build folders and the demo's output; .venv stays
 	rm -rf build build-*/ demo-out
