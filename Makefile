@@ -15,10 +15,11 @@ RCAP_FUZZ_SECONDS ?= 30
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
+LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp'
 LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
 
 .PHONY: help setup build demo test test-core test-python bench bench-python format clean \
-  check check-format check-python check-shell check-page
+  check check-format check-python check-shell check-page check-files check-tidy file-flags
 
 help:  ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,13 +74,25 @@ check-format: setup  ## fail where a tracked C++ file is not formatted
 check-python: setup  ## fail where ruff finds something in a Python file
 	.venv/bin/ruff check --no-cache python bench scripts tools examples
 
-check: check-format check-python check-shell check-page  ## every check that runs nothing
+check: check-format check-python check-shell check-page check-files check-tidy  ## every check that runs nothing: under three minutes
 
 check-shell: setup  ## shellcheck on every shell script
 	$(LIST_SHELL_SCRIPTS) | xargs -0 -r shellcheck
 
 check-page: setup  ## fail where a script of the report's page has a mistake
 	$(PYTHON3) scripts/check-page
+
+check-files: file-flags  ## fail where a source or a public header does not compile alone
+	$(PYTHON3) scripts/check-files
+
+# It counts on the standard error what it found in other people's headers.
+check-tidy: file-flags  ## clang-tidy on the core, with the checks of .clang-tidy
+	$(LIST_CORE) | xargs -0 -r -n 3 -P "$$(nproc)" clang-tidy-14 --quiet -p build-files 2>&1 | \
+	  { grep -vE '^[0-9]+ warnings? generated\.$$' || true; }
+
+file-flags: setup
+	@mkdir -p build-files
+	@$(CMAKE) --preset files >build-files/configure.log 2>&1 || { cat build-files/configure.log; exit 1; }
 
 clean:  ## remove build folders and the demo's output; .venv stays
 	rm -rf build build-*/ demo-out

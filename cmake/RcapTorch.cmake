@@ -29,5 +29,8 @@ function(rcap_use_torch target)
   target_link_libraries(${target} PRIVATE rcap_torch)
   target_precompile_headers(${target} REUSE_FROM rcap_torch)
   # What takes the time is LibTorch, not our code: eight files together compile nearly as fast as two.
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  # So they are together in every preset but one that says CMAKE_UNITY_BUILD=OFF.
+  if(NOT DEFINED CMAKE_UNITY_BUILD OR CMAKE_UNITY_BUILD)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
 endfunction()
