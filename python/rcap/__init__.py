@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # the stub of _core, which nanobind makes, has classes alone 
 else:
     from ._core import BadFile, Error, InternalError, InvalidArgument, StateMismatch, __version__
 
-METHODS: dict[str, type[Pruner]] = _core._METHODS
+METHODS: dict[str, type[Pruner]] = vars(_core)["_METHODS"]
 """The class of every method, by the name that the command line gives it."""
 
 
@@ -44,7 +44,7 @@ def _signature_of(method: type[Pruner]) -> inspect.Signature:
 
 
 for _method in METHODS.values():
-    _method.__signature__ = _signature_of(_method)  # type: ignore[attr-defined]  (what inspect looks for)
+    setattr(_method, "__signature__", _signature_of(_method))  # noqa: B010 (no type has it, and inspect looks for it)
 
 
 def make_pruner(method: str, labels: object, **options: object) -> Pruner:
