@@ -52,6 +52,7 @@ struct MethodInfo {
   std::string_view python_name;  ///< of its class in Python: "RS2Replace"
   std::string_view summary;      ///< one line
   bool learns = false;           ///< its selections follow the losses it observes
+  bool is_random = true;         ///< selects other samples for another seed
   bool is_static = false;        ///< chooses once, the same subset every epoch
   bool keeps_all = false;        ///< prunes nothing: what others are compared with
   bool meets_rate = true;        ///< keeps `keep_count` samples every epoch that it prunes
