@@ -10,6 +10,7 @@
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/pruners/static_pruner.hpp"
+#include "rcap/core/pruners/top_loss_pruner.hpp"
 
 namespace rcap {
 namespace {
@@ -143,6 +144,15 @@ constexpr std::array Methods{
         .first_pass = FirstPass::Training,
         .list_options = list<&PrunerOptions::epsilon_greedy>,
         .make = make<BanditPruner, &PrunerOptions::epsilon_greedy>,
+    },
+    MethodInfo{
+        .name = "top-loss",
+        .python_name = "TopLoss",
+        .summary = "the highest remembered losses, whatever their class",
+        .learns = true,
+        .is_random = false,
+        .first_pass = FirstPass::Forward,
+        .make = make<TopLossPruner>,
     },
     MethodInfo{
         .name = "ccs",

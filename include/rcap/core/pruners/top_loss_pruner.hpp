@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rcap/core/pruner.hpp"
+
+namespace rcap {
+
+/// Top-loss: the samples of highest remembered loss, whatever their class; among equal losses those
+/// of lower id. A sample that is not selected keeps the loss it had. What other methods must beat:
+/// it chases outliers and wrong labels.
+class TopLossPruner final : public Pruner {
+ public:
+  TopLossPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common);
+
+  [[nodiscard]] bool needs_initial_losses() const noexcept override { return true; }
+
+ private:
+  void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
+  void record(std::span<const SampleId> ids, std::span<const float> losses) override;
+  void list_state(StateFields& fields) override { fields.losses("losses", losses_); }
+
+  std::vector<float> losses_;
+};
+
+}  // namespace rcap

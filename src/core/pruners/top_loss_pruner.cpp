@@ -1,0 +1,24 @@
+#include "rcap/core/pruners/top_loss_pruner.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include "rcap/core/top_scores.hpp"
+
+namespace rcap {
+
+TopLossPruner::TopLossPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common)
+    : Pruner("top-loss", std::move(classes), common),
+      losses_(static_cast<std::size_t>(this->classes().sample_count())) {}
+
+void TopLossPruner::make_selection(std::int64_t, SampleSet& selected, const Workers&) {
+  selected = top_scores(losses_, keep_count());
+}
+
+void TopLossPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    losses_[static_cast<std::size_t>(ids[i])] = losses[i];
+  }
+}
+
+}  // namespace rcap
