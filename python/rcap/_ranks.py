@@ -148,7 +148,7 @@ class LocalLosses:
         if ids.dtype.kind not in "iu":
             raise InvalidArgument(f"observe: ids must be integers, not {ids.dtype}")
         self._refuse_if((ids < 0) | (ids >= self._sample_count), ids,
-                        f"does not exist; ids lie in 0..{self._sample_count - 1}")
+                        f"does not exist; ids lie between 0 and {self._sample_count - 1}")
         self._refuse_if(~((losses >= 0) & np.isfinite(losses)), ids, "has a loss that is negative or not finite")
 
     def _refuse_if(self, wrong: NDArray[np.bool_], ids: NDArray[Any], reason: str) -> None:

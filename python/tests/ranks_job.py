@@ -143,7 +143,8 @@ def mistakes(folder):
     of_others = sorted(set(range(len(LABELS))) - set(mine))[:1]
     one = torch.ones(1)
     refused(lambda: sampler.observe(of_others, one), f"sample {of_others[0]} was not handed to this rank")
-    refused(lambda: sampler.observe([len(LABELS)], one), f"sample {len(LABELS)} does not exist; ids lie in 0..204")
+    refused(lambda: sampler.observe([len(LABELS)], one),
+            f"sample {len(LABELS)} does not exist; ids lie between 0 and 204")
     refused(lambda: sampler.observe([-1], one), "sample -1 does not exist")
     refused(lambda: sampler.observe(mine[:1], one * torch.nan), f"sample {mine[0]} has a loss that is negative or not")
     refused(lambda: sampler.observe(mine[:2], torch.full((2,), torch.inf)),

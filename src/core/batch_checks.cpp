@@ -9,8 +9,8 @@
 namespace rcap {
 namespace {
 
-/// A number is in 0..most if neither it nor its distance to `most` is negative: the sign
-/// bits of a whole batch are gathered by "or", without a branch.
+/// A number lies between 0 and `most` if neither it nor its distance to `most` is negative: the
+/// sign bits of a whole batch are gathered by "or", without a branch.
 template <class Integer, class Real>
 inline Integer signs_of(std::span<const Real> values, Integer most) {
   Integer signs = 0;

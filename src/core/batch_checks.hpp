@@ -7,7 +7,7 @@
 
 namespace rcap {
 
-/// Whether all ids lie in 0..sample_count - 1.
+/// Whether all ids lie between 0 and sample_count - 1.
 [[nodiscard]] bool all_exist(std::span<const SampleId> ids, std::int64_t sample_count);
 
 /// Whether all losses are finite and not below zero. May be false for -0.

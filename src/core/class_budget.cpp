@@ -33,7 +33,7 @@ void check_budget(std::string_view where, std::span<const std::int64_t> class_si
   }
   if (keep_count < 0 || keep_count > total) {
     throw InvalidArgument(
-        formatted("{}: keep_count is {}; it must lie in 0..{}", where, keep_count, total));
+        formatted("{}: keep_count is {}; it must lie between 0 and {}", where, keep_count, total));
   }
 }
 

@@ -13,8 +13,8 @@ namespace {
 template <class Label>
 [[noreturn]] void refuse_label(std::size_t sample, Label label, std::int64_t limit) {
   throw InvalidArgument(
-      formatted("ClassIndex: the label of sample {} is {}; labels must lie in 0..{}", sample,
-                +label, limit - 1));
+      formatted("ClassIndex: the label of sample {} is {}; labels must lie between 0 and {}",
+                sample, +label, limit - 1));
 }
 
 template <class Label>
@@ -27,8 +27,8 @@ ClassId find_class_count(std::span<const Label> labels, std::optional<ClassId> g
                                     labels.size(), +ClassIndex::MaxSamples));
   }
   if (given && (*given < 1 || *given > ClassIndex::MaxClasses)) {
-    throw InvalidArgument(formatted("ClassIndex: class_count is {}; it must lie in 1..{}", *given,
-                                    +ClassIndex::MaxClasses));
+    throw InvalidArgument(formatted("ClassIndex: class_count is {}; it must lie between 1 and {}",
+                                    *given, +ClassIndex::MaxClasses));
   }
   const std::int64_t limit = given.value_or(ClassIndex::MaxClasses);
   Label largest = 0;

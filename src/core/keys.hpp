@@ -33,7 +33,7 @@ struct KeyScale {
 /// The largest absolute error of the noise in a coarse key; a test holds it.
 inline constexpr float NoiseError = 2.6e-3F;
 
-/// Coarse keys of the samples first .. first + count - 1, whose losses are `losses`.
+/// Coarse keys of the samples from first to first + count - 1, whose losses are `losses`.
 /// @param count  at most `BlockSamples`
 void coarse_keys(const RandomStream& stream, SampleId first, const float* losses, std::size_t count,
                  const KeyScale& scale, float* keys);

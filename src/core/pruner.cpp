@@ -156,7 +156,8 @@ void Pruner::refuse(std::span<const SampleId> ids, std::span<const Real> losses,
   const SampleId id = ids[at];
   std::string reason;
   if (!exists(id)) {
-    reason = formatted("id {} does not exist; ids lie in 0..{}", id, classes_->sample_count() - 1);
+    reason = formatted("id {} does not exist; ids lie between 0 and {}", id,
+                       classes_->sample_count() - 1);
   } else if (!is_loss(losses[at])) {
     reason = describe_bad(ids, losses) + "; losses must be finite and >= 0";
   } else if (std::ranges::count(ids.first(at), id) > 0) {

@@ -23,8 +23,9 @@ RandomStream selection_stream(std::uint64_t seed) {
 
 void check_keep_count(std::string_view where, std::int64_t keep_count, std::int64_t sample_count) {
   if (keep_count < 0 || keep_count > sample_count) {
-    throw InvalidArgument(formatted("{}: keep_count is {}; it must lie in 0..{}, the samples",
-                                    where, keep_count, sample_count));
+    throw InvalidArgument(
+        formatted("{}: keep_count is {}; it must lie between 0 and {}, the samples", where,
+                  keep_count, sample_count));
   }
 }
 

@@ -58,8 +58,9 @@ std::vector<std::int64_t> count_lower_halves(std::span<const float> scores, std:
 
 SampleSet top_scores(std::span<const float> scores, std::int64_t count) {
   if (count < 0 || count > static_cast<std::int64_t>(scores.size())) {
-    throw InvalidArgument(formatted("top_scores: count is {}; it must lie in 0..{}, the samples",
-                                    count, scores.size()));
+    throw InvalidArgument(
+        formatted("top_scores: count is {}; it must lie between 0 and {}, the samples", count,
+                  scores.size()));
   }
   SampleSet top(static_cast<std::int64_t>(scores.size()));
   const std::vector<std::int64_t> upper_halves = count_upper_halves(scores);

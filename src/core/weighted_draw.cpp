@@ -21,8 +21,9 @@ void check_counts(std::string_view where, std::span<const std::int64_t> sizes,
   }
   for (std::size_t j = 0; j < counts.size(); ++j) {
     if (counts[j] < 0 || counts[j] > sizes[j]) {
-      throw InvalidArgument(formatted("{}: counts[{}] is {}; it must lie in 0..{}, the class size",
-                                      where, j, counts[j], sizes[j]));
+      throw InvalidArgument(
+          formatted("{}: counts[{}] is {}; it must lie between 0 and {}, the class size", where, j,
+                    counts[j], sizes[j]));
     }
   }
 }

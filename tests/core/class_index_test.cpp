@@ -68,11 +68,11 @@ TEST(ClassIndex, RefusesLabelsOutOfRangeByNameAndValue) {
   EXPECT_THAT(message_of<InvalidArgument>([] {
                 ClassIndex(std::vector<int>{0, 1, -1});
               }),
-              HasSubstr("the label of sample 2 is -1; labels must lie in 0..16777215"));
+              HasSubstr("the label of sample 2 is -1; labels must lie between 0 and 16777215"));
   EXPECT_THAT(message_of<InvalidArgument>([] {
                 ClassIndex(std::vector<int>{0, 10}, 10);
               }),
-              HasSubstr("the label of sample 1 is 10; labels must lie in 0..9"));
+              HasSubstr("the label of sample 1 is 10; labels must lie between 0 and 9"));
   EXPECT_THAT(message_of<InvalidArgument>(
                   [] { ClassIndex(std::vector<std::uint64_t>{0xffffffffffffffffU}); }),
               HasSubstr("is 18446744073709551615"));

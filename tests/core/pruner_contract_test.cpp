@@ -143,7 +143,8 @@ TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
                                   a, b)));
   EXPECT_THAT(refusal(std::vector<SampleId>(10, a), std::vector<double>(10, nan)),
               HasSubstr(formatted("that of sample {} is nan, and 2 more; losses", a)));
-  EXPECT_THAT(refusal({a, 2000}, {1, 1}), HasSubstr("id 2000 does not exist; ids lie in 0..1999"));
+  EXPECT_THAT(refusal({a, 2000}, {1, 1}),
+              HasSubstr("id 2000 does not exist; ids lie between 0 and 1999"));
   EXPECT_THAT(refusal({a, -1}, {1, 1}), HasSubstr("id -1 does not exist"));
   EXPECT_THAT(refusal({a, b, a}, {1, 1, 1}),
               HasSubstr(formatted("id {} stands twice in one call", a)));

@@ -232,7 +232,7 @@ TEST(DrawWeighted, RefusesCountsOutOfRangeByClass) {
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 (void)draw_weighted(classes, {losses, 1.0}, Counts{1, 2}, stream);
               }),
-              HasSubstr("counts[1] is 2; it must lie in 0..1"));
+              HasSubstr("counts[1] is 2; it must lie between 0 and 1"));
   EXPECT_THROW((void)draw_weighted(classes, {losses, 0.0}, Counts{1, 1}, stream), InvalidArgument);
   EXPECT_THROW((void)draw_weighted(classes, {losses, 1.0}, Counts{1}, stream), InvalidArgument);
 }

@@ -16,7 +16,7 @@ namespace rcap {
 /// The losses that `draw_weighted` turns into probabilities.
 struct LossWeights {
   std::span<const float> losses;  ///< phi, one per sample, finite and >= 0
-  double beta = 1.0;              ///< temperature, 1e-3 .. 1e3
+  double beta = 1.0;              ///< temperature, 0.001 to 1000
 };
 
 /// What draws of one pruner hand on to each other for speed: memory, which the system then

@@ -126,8 +126,8 @@ void DivergenceScorer::check_rows(std::span<const SampleId> ids,
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= classes_->sample_count()) {
-      throw InvalidArgument(formatted("DivergenceScorer::add: sample {}; ids lie in 0..{}", ids[i],
-                                      classes_->sample_count() - 1));
+      throw InvalidArgument(formatted("DivergenceScorer::add: sample {}; ids lie between 0 and {}",
+                                      ids[i], classes_->sample_count() - 1));
     }
     const auto row = probabilities.subspan(i * width, width);
     const auto bad = std::find_if_not(row.begin(), row.end(), [](float p) { return p >= 0; });

@@ -43,8 +43,8 @@ void check(const ClassIndex& classes, std::span<const SampleId> ids, Row logits)
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= classes.sample_count()) {
-      throw InvalidArgument(formatted("MarginScorer::add: sample {}; ids lie in 0..{}", ids[i],
-                                      classes.sample_count() - 1));
+      throw InvalidArgument(formatted("MarginScorer::add: sample {}; ids lie between 0 and {}",
+                                      ids[i], classes.sample_count() - 1));
     }
     const Row row = logits.subspan(i * width, width);
     const auto bad =

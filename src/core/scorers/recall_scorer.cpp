@@ -13,8 +13,9 @@ namespace {
 void check_range(std::string_view what, std::span<const ClassId> classes, std::size_t class_count) {
   for (std::size_t i = 0; i < classes.size(); ++i) {
     if (classes[i] < 0 || static_cast<std::size_t>(classes[i]) >= class_count) {
-      throw InvalidArgument(formatted("RecallScorer::add: {}[{}] is {}; classes lie in 0..{}", what,
-                                      i, classes[i], class_count - 1));
+      throw InvalidArgument(
+          formatted("RecallScorer::add: {}[{}] is {}; classes lie between 0 and {}", what, i,
+                    classes[i], class_count - 1));
     }
   }
 }

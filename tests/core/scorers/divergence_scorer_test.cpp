@@ -143,7 +143,7 @@ TEST(DivergenceScorer, TakesInNothingOfABatchWithAFault) {
               HasSubstr("the probabilities of sample 1 add up to 0.75"));
   EXPECT_THAT(add({0, 1}, {.5F, .5F, std::numeric_limits<float>::infinity(), 0}),
               HasSubstr("the probabilities of sample 1 add up to inf"));
-  EXPECT_THAT(add({0, 3}, {.5F, .5F, .5F, .5F}), HasSubstr("sample 3; ids lie in 0..2"));
+  EXPECT_THAT(add({0, 3}, {.5F, .5F, .5F, .5F}), HasSubstr("sample 3; ids lie between 0 and 2"));
   EXPECT_THAT(add({0, -1}, {.5F, .5F, .5F, .5F}), HasSubstr("sample -1;"));
   EXPECT_THAT(add({0, 1}, {.5F, .5F, .5F}), HasSubstr("3 probabilities for 2 samples"));
   // Samples 0 and 1 are still to come, and sample 2 is not.

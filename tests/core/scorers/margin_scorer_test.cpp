@@ -107,7 +107,7 @@ TEST(MarginScorer, AddsNothingOfABatchWithAFault) {
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Ids{0, 2}, Logits{9, 1, 1, 1});
               }),
-              HasSubstr("sample 2; ids lie in 0..1"));
+              HasSubstr("sample 2; ids lie between 0 and 1"));
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Ids{0, -1}, Logits{9, 1, 1, 1});
               }),

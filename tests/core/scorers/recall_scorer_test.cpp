@@ -106,7 +106,7 @@ TEST(RecallScorer, CountsNothingOfABatchWithAFault) {
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Classes{0, 2}, Classes{0, 1});
               }),
-              HasSubstr("labels[1] is 2; classes lie in 0..1"));
+              HasSubstr("labels[1] is 2; classes lie between 0 and 1"));
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 scorer.add(Classes{0, 1}, Classes{0, -1});
               }),

@@ -32,7 +32,7 @@ enum class LossClip {
 };
 
 struct RcapOptions {
-  double beta = 1.0;  ///< temperature of the draw inside a class, 1e-3 .. 1e3
+  double beta = 1.0;  ///< temperature of the draw inside a class, 0.001 to 1000
   ClassShare class_share = ClassShare::Paper;
   InitialLoss initial_loss = InitialLoss::Forward;
   LossClip clip = LossClip::ClassMax;
