@@ -139,7 +139,7 @@ def test_weights_come_with_the_selection():
 @pytest.mark.parametrize("action, kind, text", [
     (lambda p: p.observe([0], [float("nan")]), ValueError, "the loss of sample 0 is nan"),
     (lambda p: p.observe([100], [1.0]), rcap.InvalidArgument, "id 100 does not exist; ids lie between 0 and 99"),
-    (lambda p: p.observe([0, 0], [1.0, 1.0]), rcap.InvalidArgument, "id 0 stands twice"),
+    (lambda p: p.observe([0, 0], [1.0, 1.0]), rcap.InvalidArgument, "id 0 comes twice"),
     (lambda p: p.observe([0], 1.0), rcap.InvalidArgument, "losses must be an array of one dimension"),
     (lambda p: p.observe([0.5], [1.0]), rcap.InvalidArgument, "ids must be integers, not float64"),
     (lambda p: p.observe([0], [1]), rcap.InvalidArgument, "losses must be float32 or float64, not int64"),

@@ -15,7 +15,7 @@ namespace rcap {
 
 /// Bins sort the samples of a group coarsely: up to 256 of them, the higher the better.
 /// Here samples find their bins, bins are counted, and blocks of samples are compared with
-/// them. Note [Drawing in two passes] tells what for.
+/// them. Note [Drawing in two passes] explains why.
 ///
 /// A *place* is a position on the scale of a group's bins, which have width 1 and begin
 /// at 0. A *histogram* is a table of counts: a row for each bin, a column for each group.

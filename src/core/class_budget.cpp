@@ -72,7 +72,7 @@ std::int64_t affordable_minimum(std::span<const std::int64_t> class_sizes, std::
 }
 
 struct Candidate {
-  double gap;            ///< how far the count is from its share, in the direction to mend
+  double gap;            ///< how far the count is from its share, in the direction of the step
   std::int64_t count;    ///< breaks ties: larger first
   std::size_t class_id;  ///< breaks ties that are left: smaller first
   bool operator<(const Candidate& other) const {
@@ -161,7 +161,7 @@ std::vector<double> share_budget(std::span<const std::int64_t> class_sizes,
     if (fits) return shares;
   }
   // The classes that their share fills are those of the smallest size per weight, so
-  // sharing again and again comes down to one walk in that order.
+  // repeated sharing comes down to one walk in that order.
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return size_of(a) * class_weights[b] < size_of(b) * class_weights[a];
   });

@@ -25,7 +25,7 @@ struct LabelGroups {
   const Label* labels;
   std::size_t operator()(SampleId id) const { return labels[id]; }
 };
-// clang before 17 does not deduce this by itself.
+// clang before 17 does not deduce this on its own.
 template <class Label>
 LabelGroups(const Label*) -> LabelGroups<Label>;
 

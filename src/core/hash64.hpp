@@ -8,11 +8,11 @@
 
 namespace rcap {
 
-/// XXH64 (seed 0) of the bytes added so far, in whatever pieces they come. It tells damage and
-/// mix-ups, not forgery.
+/// XXH64 (seed 0) of the bytes added so far, in whatever pieces they come. It detects damage
+/// and mix-ups, not forgery.
 ///
-/// Written here after the published specification, so that the core needs nothing but a
-/// compiler; a test holds it against the xxHash library.
+/// Written from the published specification, so that the core needs nothing but a compiler;
+/// a test compares it with the xxHash library.
 class Hash64 {
  public:
   void add(const void* data, std::size_t byte_count) noexcept {

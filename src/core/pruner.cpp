@@ -120,7 +120,7 @@ void Pruner::check_and_record(std::span<const SampleId> ids, std::span<const Rea
     const std::size_t last = std::min(first + BlockIds, ids.size());
     const auto block = ids.subspan(first, last - first);
     bool sound = all_exist(block, classes_->sample_count());
-    // What is far away is on its way while the rest is checked.
+    // Far memory is fetched while the rest is checked.
     if (sound && pending_is_far) {
       for (const SampleId id : block) __builtin_prefetch(pending + id / 64, 1, 2);
     }
@@ -161,7 +161,7 @@ void Pruner::refuse(std::span<const SampleId> ids, std::span<const Real> losses,
   } else if (!is_loss(losses[at])) {
     reason = describe_bad(ids, losses) + "; losses must be finite and >= 0";
   } else if (std::ranges::count(ids.first(at), id) > 0) {
-    reason = formatted("id {} stands twice in one call; give each sample once", id);
+    reason = formatted("id {} comes twice in one call; give each sample once", id);
   } else if (epoch_ < 0 || selected_.contains(id)) {
     reason = formatted("sample {} was observed before in this epoch; each counts once", id);
   } else {

@@ -44,7 +44,7 @@ class RaceRanker {
         scale_{static_cast<float>(bins_per_nat_ / weights.beta), static_cast<float>(bins_per_nat_)},
         starts_(classes.class_sizes().size(), LowestBin) {}
 
-  /// Lays out the bins so that they part the best `counts[j]` of each class well: around
+  /// Lays out the bins so that they set the best `counts[j]` of each class apart: around
   /// the keys where the last draw ended, or else where sampled keys suggest.
   void aim_at(std::span<const std::int64_t> counts, DrawScratch& last) {
     const bool first_draw = last.last_keys.size() != counts.size();
@@ -123,8 +123,8 @@ class RaceRanker {
 
  private:
   static constexpr double SpannedNats = 2.0;
-  /// How far (in nats) the bins begin below the guessed key of the last winner. A guess too
-  /// high is the worse one: the lowest bin then holds most of the class. The guess is off by
+  /// How far (in nats) the bins begin below the guessed key of the last winner. Too high a
+  /// guess is the worse mistake: the lowest bin then holds most of the class. The guess is off by
   /// what losses have changed, and by chance: a deviation is about 1 / sqrt(count).
   static constexpr double WideMargin = 1.2;
   static constexpr double TightMargin = 0.3;

@@ -24,7 +24,7 @@ constexpr std::array<BytePlaces, 256> make_byte_places() {
 
 constexpr std::array<BytePlaces, 256> PlacesOfByte = make_byte_places();
 
-/// Eight numbers in one register; the compiler does not find this form by itself.
+/// Eight numbers in one register; the compiler does not find this form on its own.
 using Eight [[gnu::vector_size(16)]] = std::uint16_t;
 
 /// Writes up to 8 places more than it returns.

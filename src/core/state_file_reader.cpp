@@ -21,14 +21,14 @@ namespace {
 namespace fs = std::filesystem;
 using state_format::ChecksumBytes;
 using state_format::FieldType;
+using state_format::first_bad_loss;
+using state_format::has_bits_past_end;
 using state_format::Head;
 using state_format::HeadBytes;
 using state_format::Magic;
 using state_format::MaxStringBytes;
 using state_format::MinFileBytes;
 using state_format::Version;
-using state_format::first_bad_loss;
-using state_format::has_bits_past_end;
 
 constexpr std::size_t ReadBufferBytes = std::size_t{1} << 20;
 
@@ -172,8 +172,7 @@ class StateReader {
     }
     if (file_bytes_ < MinFileBytes) {
       source_.refuse(
-          formatted("truncated: {} bytes, no state file has fewer than {}; use an "
-                    "earlier state",
+          formatted("truncated: {} bytes, no state file has fewer than {}; use an earlier state",
                     file_bytes_, MinFileBytes));
     }
     if (head.version != Version) {
@@ -207,8 +206,7 @@ class StateReader {
     source_.read_at(end, &stored, sizeof stored);
     if (stored != hash.value()) {
       source_.refuse(
-          formatted("altered: checksum {:016x}, its end says {:016x}; use an earlier "
-                    "state",
+          formatted("altered: checksum {:016x}, its end says {:016x}; use an earlier state",
                     hash.value(), stored));
     }
   }
@@ -335,8 +333,7 @@ std::string describe_difference(const std::vector<std::string>& file,
 void require_same(const StateSource& source, const StateIdentity& file, const StateIdentity& ours) {
   const auto differ = [&source](const std::string& what, std::string_view advice) {
     throw StateMismatch(
-        formatted("{}: {}; resume with the {} the run began with, "
-                  "or start a new run",
+        formatted("{}: {}; resume with the {} the run began with, or start a new run",
                   source.name(), what, advice));
   };
   if (file.method != ours.method) {

@@ -99,10 +99,8 @@ std::vector<std::int64_t> spread_over_strata(std::span<const std::int64_t> strat
   }
   for (std::size_t i = 0; i < stratum_sizes.size(); ++i) {
     if (stratum_sizes[i] < 0) {
-      throw InvalidArgument(
-          formatted("spread_over_strata: stratum_sizes[{}] is {}; sizes must be "
-                    ">= 0",
-                    i, stratum_sizes[i]));
+      throw InvalidArgument(formatted(
+          "spread_over_strata: stratum_sizes[{}] is {}; sizes must be >= 0", i, stratum_sizes[i]));
     }
   }
   std::vector<std::size_t> by_size(stratum_sizes.size());

@@ -17,8 +17,8 @@ std::uint32_t key_of(float score) noexcept {
   return (bits >> 31) != 0 ? ~bits : bits | 0x80000000U;
 }
 
-/// A key, or a half of one, such that all samples above it and the first `ties` samples
-/// equal to it are as many as asked for.
+/// A key, or half of one: all samples above it and the first `ties` samples equal to it
+/// are as many as asked for.
 struct Threshold {
   std::uint32_t key;
   std::int64_t ties;

@@ -40,7 +40,7 @@ class BucketSort {
 
  private:
   static constexpr std::size_t BucketSamples = 1024;
-  static constexpr int MostBucketBits = 16;  // to more places than that memory is slow to write
+  static constexpr int MostBucketBits = 16;  // writing to more places than that is slow
 
   struct Sample {
     std::uint64_t bits;

@@ -12,7 +12,7 @@ namespace rcap {
 namespace {
 
 /// Waits until `value` is no longer `old`. The next pass of a selection follows soon,
-/// often before the system would have woken a sleeping thread: look a while first.
+/// often before the system would have woken a sleeping thread: spin for a while first.
 void wait_while(const std::atomic<int>& value, int old) {
   constexpr int Looks = 300;
   for (int look = 0; look < Looks; ++look) {

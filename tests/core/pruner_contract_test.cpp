@@ -147,7 +147,7 @@ TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
               HasSubstr("id 2000 does not exist; ids lie between 0 and 1999"));
   EXPECT_THAT(refusal({a, -1}, {1, 1}), HasSubstr("id -1 does not exist"));
   EXPECT_THAT(refusal({a, b, a}, {1, 1, 1}),
-              HasSubstr(formatted("id {} stands twice in one call", a)));
+              HasSubstr(formatted("id {} comes twice in one call", a)));
   EXPECT_THAT(refusal({a, b}, {1}), HasSubstr("1 losses for 2 ids"));
   if (selection.ids.size() < 2000) {
     SampleId outside = 0;

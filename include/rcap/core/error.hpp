@@ -6,13 +6,13 @@
 namespace rcap {
 
 /// Base of everything rcap throws on purpose. A message reads
-/// "where: what came; the rule; what to do" and holds the offending values.
+/// "where: what was given; the rule; what to do" and holds the offending values.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// An argument breaks a documented condition; the caller can mend it.
+/// An argument breaks a documented condition; the caller can put it right.
 class InvalidArgument : public Error {
  public:
   using Error::Error;
@@ -30,7 +30,7 @@ class StateMismatch : public Error {
   using Error::Error;
 };
 
-/// A condition that only a fault of rcap itself can break.
+/// A condition that only a bug in rcap can break.
 class InternalError : public Error {
  public:
   using Error::Error;

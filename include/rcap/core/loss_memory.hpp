@@ -15,9 +15,9 @@ namespace rcap {
 /// The last seen loss of every sample (phi in the paper), clipped at a limit of its
 /// class: by default the largest initial loss of the class. Four bytes a sample.
 ///
-/// Losses arrive in random order, where every further array that must be touched costs a
-/// trip to far memory. So `record` only stores, and `clip` brings what was stored to its
-/// limit later, in the order of the memory. Every other function reads clipped losses.
+/// Losses arrive in random order, so that every further array to touch costs a trip to far
+/// memory. `record` therefore only stores, and `clip` cuts what was stored at its limit
+/// later, in memory order. Every other function reads clipped losses.
 class LossMemory {
  public:
   explicit LossMemory(std::shared_ptr<const ClassIndex> classes);
@@ -32,7 +32,7 @@ class LossMemory {
   void record_initial(std::span<const SampleId> ids, std::span<const float> losses);
   /// Records losses of training.
   void record(std::span<const SampleId> ids, std::span<const float> losses);
-  /// Asks for the memory of these samples, which `record` will write.
+  /// Prefetches the memory of these samples, which `record` will write.
   void prefetch(std::span<const SampleId> ids) const;
   /// Clips the losses of the members of `samples`, which must hold all that were recorded
   /// since the last time, and returns their sums (`class_sums`).

@@ -31,7 +31,7 @@ struct PrunerOptions {
   std::vector<double> recalls;  ///< per class, likewise
 };
 
-/// What a method chooses by that only a training on everything can tell.
+/// What a method chooses by that only a training run on everything can tell.
 enum class Scores {
   None,
   Margins,      ///< `MarginScorer`, one per sample
@@ -46,7 +46,7 @@ enum class FirstPass {
   Training,  ///< an epoch on everything
 };
 
-/// All that others know of a method: its row in the table of `make_pruner.cpp`.
+/// What the rest of the program knows of a method: its row in `make_pruner.cpp`.
 struct MethodInfo {
   std::string_view name;         ///< "rs2-replace"
   std::string_view python_name;  ///< of its class in Python: "RS2Replace"
@@ -70,17 +70,16 @@ struct MethodInfo {
 [[nodiscard]] const MethodInfo* find_method(std::string_view name) noexcept;
 
 /// The method of that name.
-/// @throws InvalidArgument  there is none: lists all, and tells the nearest
+/// @throws InvalidArgument  there is none: lists all, and suggests the nearest
 const MethodInfo& require_method(std::string_view name);
 
 /// Lists the common options and those of a method.
 void list_options(OptionFields& fields, const MethodInfo& method, PrunerOptions& options);
 
 /// Sets the options that were given.
-/// @param fields  all that there are: the common ones, those of `method`, and what else the
-///                caller has
-/// @throws InvalidArgument  an option that the method does not have (tells which ones do) or
-///                          nobody has (tells the nearest), or a word that it does not take
+/// @param fields  all that there are: the common ones, those of `method` and any of the caller
+/// @throws InvalidArgument  an option that the method does not have (tells which methods do), or
+///                          none has (suggests the nearest), or a word that it does not take
 void set_options(const OptionFields& fields, const MethodInfo& method,
                  std::span<const GivenOption> given, Reader reader);
 

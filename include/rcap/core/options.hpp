@@ -55,31 +55,31 @@ class Option {
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
-  /// What stands for the value in a help text.
+  /// The placeholder of its value in a help text.
   [[nodiscard]] std::string value_name() const;
   /// One line.
   [[nodiscard]] std::string_view meaning() const noexcept { return meaning_; }
   /// The words of a choice, "on" and "off" of a flag; else none.
   [[nodiscard]] std::span<const std::string> words() const noexcept { return words_; }
-  /// Whether its default is no value that one could run with.
+  /// Whether it must be given: its default is not a value to run with.
   [[nodiscard]] bool is_required() const noexcept { return required_; }
   /// Whether it can change the result; else it may differ when a run goes on.
   [[nodiscard]] bool shapes_result() const noexcept { return shapes_result_; }
   /// Whether it has an effect beside the other values of its struct.
   [[nodiscard]] bool applies() const noexcept { return why_not_.empty(); }
-  /// The heading it stands under in a help text.
+  /// Its heading in a help text.
   [[nodiscard]] const std::string& group() const noexcept { return group_; }
 
   /// The value as a word: 0.9, on, paper; empty where an optional count, a text, a path or a list
   /// holds nothing.
   [[nodiscard]] std::string word() const { return get_(); }
-  /// @throws InvalidArgument  the word is none that this option takes, or the option does not
-  ///                          apply; nothing is changed
+  /// @throws InvalidArgument  the option does not take this word, or does not apply; nothing is
+  ///                          changed
   void set(std::string_view word, Reader reader = Reader::Code) const;
   /// @throws InvalidArgument  the value is out of range
   void check(Reader reader = Reader::Code) const;
 
-  // For who lists it.
+  // For the function that lists it.
   Option& required() {
     required_ = true;
     return *this;
@@ -88,7 +88,7 @@ class Option {
     shapes_result_ = false;
     return *this;
   }
-  /// @param rule  follows the name where it does not: "is for images"
+  /// @param rule  why not, to follow the name: "is for images"
   Option& applies_if(bool holds, std::string rule) {
     if (!holds) why_not_ = std::move(rule);
     return *this;
@@ -108,7 +108,7 @@ class Option {
   bool required_ = false;
   bool shapes_result_ = true;
   std::function<std::string()> get_;
-  /// Complains in words that follow the name: "\"x\" is not a number". Empty: it was taken.
+  /// Returns a complaint to follow the name, "\"x\" is not a number"; empty: it was taken.
   std::function<std::string(std::string_view)> set_;
   AsNumber as_number_;
 };
@@ -126,8 +126,7 @@ struct GivenOption {
 ///
 ///     void list_options(OptionFields& fields, RcapOptions& options) {
 ///       fields.number("beta", options.beta, "B", "temperature", Range::between(1e-3, 1e3));
-///       fields.choice("class_share", options.class_share, {"paper", "mass"}, "split over
-///       classes");
+///       fields.choice("clip", options.clip, {"class-max", "log-c"}, "where losses are cut");
 ///     }
 ///
 /// The list refers to the struct, which must outlive it. Names and value names are literals.
@@ -198,7 +197,7 @@ class OptionFields {
   }
 
  private:
-  /// @return what is wrong with the word; empty where it was taken
+  /// @return what is wrong with the word; empty if it was taken
   static std::string parse(std::string_view word, int& value);
   static std::string parse(std::string_view word, std::int64_t& value);
   static std::string parse(std::string_view word, std::uint64_t& value);

@@ -92,7 +92,7 @@ class Pruner {
   /// any order and any number of calls. Every sample of the current selection counts
   /// once an epoch, so the order of calls changes nothing.
   ///
-  /// Losses are kept in single precision; above its largest number they count as it.
+  /// Losses are kept in single precision; larger ones count as its largest number.
   ///
   /// @param ids     of the current selection, each at most once an epoch
   /// @param losses  one per id, finite and >= 0
@@ -104,12 +104,12 @@ class Pruner {
 
   /// Writes all state, atomically (`write_state_file`).
   void save(const std::filesystem::path& path) const;
-  /// Takes over a saved state; goes on exactly as if never stopped, also in mid-epoch.
+  /// Takes over a saved state and continues as if never stopped, also in mid-epoch.
   /// On any error the pruner stays as it was.
   /// @throws BadFile, StateMismatch  see `read_state_file`
   void load(const std::filesystem::path& path);
 
-  /// The bytes that `save` would write, for who keeps them inside another checkpoint.
+  /// The bytes that `save` would write, to keep inside another checkpoint.
   [[nodiscard]] std::vector<std::byte> state() const;
   /// As `load`, from the bytes that `state` gave or `save` wrote.
   void set_state(std::span<const std::byte> bytes);
@@ -118,11 +118,11 @@ class Pruner {
   Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
          const CommonOptions& options);
 
-  /// Makes `selected` the selection of `epoch`; it comes holding the last one.
+  /// Makes `selected` the selection of `epoch`; on entry it holds the last one.
   virtual void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) = 0;
   /// Takes in losses that `observe` has checked. During the initial pass `epoch()` is -1.
   virtual void record(std::span<const SampleId> ids, std::span<const float> losses) = 0;
-  /// Asks for the memory that `record` will need for these samples.
+  /// Prefetches the memory that `record` will need for these samples.
   virtual void prefetch(std::span<const SampleId>) const {}
   /// Fills in one weight per id, or nothing where all are 1.
   virtual void weigh(std::span<const SampleId> ids, std::vector<float>& weights) const;

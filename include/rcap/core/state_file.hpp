@@ -13,8 +13,8 @@
 
 namespace rcap {
 
-/// To whom a state belongs. All of it stands at the head of the file and must agree
-/// with the pruner that loads it.
+/// What a state belongs to. All of it is in the head of the file and must agree with the
+/// pruner that loads it.
 struct StateIdentity {
   std::string method;
   std::int64_t sample_count = 0;
@@ -64,8 +64,7 @@ void write_state_file(const std::filesystem::path& path, const StateIdentity& id
 void read_state_file(const std::filesystem::path& path, const StateIdentity& identity,
                      const std::function<void(StateFields&)>& list_fields);
 
-/// The bytes that `write_state_file` writes, in memory: for who keeps a state inside another
-/// checkpoint.
+/// The bytes that `write_state_file` writes, to keep inside another checkpoint.
 [[nodiscard]] std::vector<std::byte> encode_state(
     const StateIdentity& identity, const std::function<void(StateFields&)>& list_fields);
 

@@ -19,9 +19,9 @@ struct LossWeights {
   double beta = 1.0;              ///< temperature, 0.001 to 1000
 };
 
-/// What draws of one pruner hand on to each other for speed: memory, which the system then
-/// need not give out and clear again, and where the winners of each class ended, which the
-/// next draw takes for its first guess. It never changes a result. One draw at a time.
+/// What one draw of a pruner leaves for the next, for speed: memory that the system need not
+/// hand out and clear again, and where the winners of each class ended, as a first guess. It
+/// never changes a result. One draw at a time.
 struct DrawScratch {
   std::vector<std::uint8_t> bins;
   std::vector<std::vector<std::uint32_t>> histograms;
@@ -35,8 +35,8 @@ struct DrawScratch {
 ///
 /// The draw is an exponential race: sample i finishes at E_i / exp(phi_i / beta),
 /// E_i exponential, and the first `counts[j]` of a class win; the Gumbel top-k of
-/// the literature is its logarithm. `race_key` is that logarithm with the sign
-/// turned; it is exact to double precision at both ends of the uniform, and equal
+/// the literature is its logarithm. `race_key` is that logarithm with its sign
+/// reversed; it is exact to double precision at both ends of the uniform, and equal
 /// keys are told apart by the 64 random bits, which are never equal.
 ///
 /// @param counts  per class, 0 <= counts[j] <= class size
@@ -70,9 +70,9 @@ struct DrawScratch {
 /// is the same on every machine. Finite for every finite loss and allowed beta.
 [[nodiscard]] double race_key(float loss, double beta, std::uint64_t bits) noexcept;
 
-/// What one pass that only makes the keys costs: reads what `draw_weighted` reads,
-/// computes the rank number of every sample of [first, last) and returns their sum,
-/// so that nothing is optimised away. For benchmarks.
+/// A pass that only makes the keys, for benchmarks: reads what `draw_weighted` reads,
+/// computes the rank number of every sample of [first, last) and returns their sum, so
+/// that nothing is optimised away.
 [[nodiscard]] double sum_of_keys(const ClassIndex& classes, const LossWeights& weights,
                                  const RandomStream& stream, SampleId first, SampleId last);
 

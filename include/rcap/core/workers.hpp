@@ -23,8 +23,8 @@ class Workers {
   [[nodiscard]] int count() const noexcept { return count_; }
 
   /// Calls `work(chunk, worker)` for every chunk of [0, chunk_count); `worker` is in
-  /// [0, count()). Workers fetch the next chunk when they are free, so which of them gets
-  /// which is open: results must not depend on it.
+  /// [0, count()). Workers fetch the next chunk when they are free, so results must not
+  /// depend on which worker gets which chunk.
   ///
   /// The first exception is rethrown here, after all workers have stopped.
   void for_each_chunk(std::int64_t chunk_count,

@@ -25,8 +25,7 @@ void check_options(const ClassIndex& classes, const DivergenceOptions& options) 
   if (options.window < 3) {
     throw InvalidArgument(
         formatted("DivergenceScorer: window is {}; it must be >= 3: a window of 2 epochs holds a "
-                  "single step, "
-                  "which never differs from its own mean, and every score would be 0",
+                  "single step, which never differs from its own mean, and every score would be 0",
                   options.window));
   }
   if (options.epochs < options.window) {
@@ -109,8 +108,7 @@ void DivergenceScorer::end_epoch() {
 std::vector<float> DivergenceScorer::scores() const {
   if (!done()) {
     throw InvalidArgument(
-        formatted("DivergenceScorer::scores: {} of {} epochs have ended; scores "
-                  "need them all",
+        formatted("DivergenceScorer::scores: {} of {} epochs have ended; scores need them all",
                   epoch_, options_.epochs));
   }
   return scores_;

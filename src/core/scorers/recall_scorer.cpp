@@ -61,8 +61,7 @@ void RecallScorer::add(std::span<const ClassId> labels, std::span<const ClassId>
 void RecallScorer::end_epoch() {
   if (current_.all_samples == 0) {
     throw InvalidArgument(
-        "RecallScorer::end_epoch: nothing was added in this epoch; add the held-out "
-        "data first");
+        "RecallScorer::end_epoch: nothing was added in this epoch; add the held-out data first");
   }
   if (!best_ || is_greater_ratio(current_.all_correct, current_.all_samples, best_->all_correct,
                                  best_->all_samples)) {
@@ -74,8 +73,7 @@ void RecallScorer::end_epoch() {
 void RecallScorer::end_model() {
   if (current_.all_samples > 0) {
     throw InvalidArgument(
-        formatted("RecallScorer::end_model: an epoch with {} samples is open; "
-                  "call end_epoch first",
+        formatted("RecallScorer::end_model: an epoch with {} samples is open; call end_epoch first",
                   current_.all_samples));
   }
   if (!best_) {

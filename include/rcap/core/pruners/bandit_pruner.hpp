@@ -39,7 +39,7 @@ struct BanditOptions {
   }
 };
 
-/// Those of its rule.
+/// Lists those of the rule.
 void list_options(OptionFields& fields, BanditOptions& options);
 
 /// UCB and epsilon-greedy: epoch 0 sees all data; at the start of epochs 1, 1 + period,

@@ -9,7 +9,7 @@
 
 namespace rcap {
 
-/// Between what a margin is taken.
+/// What a margin is taken between.
 enum class MarginKind {
   Probability,  ///< softmax probabilities: the form of the CCS authors' code
   Logit,        ///< raw network outputs: the area under the margin (AUM) of the literature
