@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """rcap in a functional loop, as one writes it in JAX: pure functions, all state in one value. NumPy alone.
 
-`train_epoch` takes a state and returns the next one. What the pruner knows is a part of it, as bytes: a run goes on
-from any state that was kept, and gives the same again.
+`train_epoch` takes a state and returns the next one. What the pruner knows is a part of it, as bytes: a run continues
+from any state that was kept, and gives the same results.
 """
 
 from typing import NamedTuple

@@ -3,7 +3,7 @@
 
     torchrun --nproc-per-node 2 torchrun_loop.py
 
-The sampler finds the process group by itself. Every rank makes the same selection and takes its part, and losses are
+The sampler finds the process group on its own. Every rank makes the same selection and takes its part, and losses are
 exchanged once an epoch. No DistributedSampler is needed, nor anything else that shards.
 """
 

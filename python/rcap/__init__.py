@@ -9,7 +9,7 @@
         pruner.observe(selection.ids, train(selection.ids))
 
 `rcap.torch` has a sampler for PyTorch's DataLoader, `rcap.lightning` a callback, `rcap.hf` a mixin for the Trainer of
-transformers. None of them is imported, and nothing they need, before you ask for it.
+transformers. Neither they nor what they need are imported until you ask for them.
 """
 
 import inspect
@@ -21,7 +21,7 @@ from . import _core
 from ._core import *  # noqa: F403 (a class for every method)
 from ._core import Pruner
 
-if TYPE_CHECKING:  # the stub of _core, which nanobind makes, has classes alone that say they are of _core
+if TYPE_CHECKING:  # the stub that nanobind makes of _core leaves these out
     __version__: str
 
     class Error(Exception): ...
@@ -37,7 +37,7 @@ METHODS: dict[str, type[Pruner]] = vars(_core)["_METHODS"]
 
 
 def _signature_of(method: type[Pruner]) -> inspect.Signature:
-    """The arguments that a class takes, from the text that is all a compiled module has of them."""
+    """The arguments that a class takes, from its docstring: a compiled module has nothing else."""
     scope: dict[str, Any] = {"typing": typing}
     exec((method.__init__.__doc__ or "").replace("__init__(self, ", "def made(", 1) + ": ...", scope)
     return inspect.signature(scope["made"])
@@ -60,6 +60,7 @@ def make_pruner(method: str, labels: object, **options: object) -> Pruner:
 
     Raises:
         InvalidArgument: If there is no such method, or labels or options break a rule.
+        TypeError: If the method has no such option.
     """
     if method not in METHODS:
         raise InvalidArgument(f'make_pruner: there is no method "{method}"; there are {", ".join(METHODS)}')

@@ -45,9 +45,9 @@ class Ranks:
 
     def gather(self, ids: NDArray[np.int64], losses: NDArray[np.float32],
                progress: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The ids and losses of all ranks, of which each may have another number.
+        """The ids and losses of all ranks, each of which may have a different number.
 
-        A rank that went its own way is found here: `progress` holds, by name, what must be the same on all.
+        Ranks that have diverged are found here: `progress` holds, by name, what must be the same on all.
         """
         numbers = self._gather_numbers([len(ids), *progress.values()])
         for column, name in enumerate(progress, 1):
@@ -80,10 +80,10 @@ class Ranks:
 
 
 def _wait_until_released(tensors: Sequence[torch.Tensor]) -> None:
-    """Until nobody else holds these tensors.
+    """Waits until nobody else holds these tensors.
 
-    Gloo's threads let go of them a little later than a collective returns. A thread that is the last to do so needs the
-    interpreter for it, and a worker that a DataLoader forks in that moment hangs for ever (seen with Python 3.11).
+    Gloo's threads release them a little after a collective returns. The last thread to do so needs the interpreter for
+    it, and a worker that a DataLoader forks at that moment hangs for ever (seen with Python 3.11).
     """
     use_count = getattr(torch.Tensor, "_use_count", None)  # not a public method; without it, wait long enough
     if use_count is None:
@@ -97,7 +97,7 @@ def _wait_until_released(tensors: Sequence[torch.Tensor]) -> None:
 class LocalLosses:
     """What this rank has observed and the others do not know yet.
 
-    A sample that fills up the last batches of a rank belongs to another rank, which gives its loss; here it is
+    A sample that fills up the last batches of a rank belongs to another rank, which reports its loss; here it is
     accepted and left out.
     """
 

@@ -11,7 +11,7 @@
     trainer.train()
 
 `labels` are those of `train_dataset`, in its order. Everything else stays as it is: the collator and the columns of the
-data set need not know about pruning. Checkpoints hold the state of the sampler, and `resume_from_checkpoint` goes on
+data set need not know about pruning. Checkpoints hold the state of the sampler, and `resume_from_checkpoint` continues
 exactly as if the run had never stopped, also in the middle of an epoch.
 """
 
@@ -59,8 +59,8 @@ class PruningMixin(Trainer):
 
     Args:
         pruner: Selects the samples; made with the labels of `train_dataset`, in its order.
-        *args: Those of Trainer.
-        **kwargs: The same.
+        *args: For Trainer.
+        **kwargs: For Trainer.
 
     Raises:
         InvalidArgument: If the data set is not that of the labels, or an argument of Trainer cannot work with pruning.
@@ -104,7 +104,7 @@ class PruningMixin(Trainer):
             One loss for each sample, and the outputs of the model.
 
         Raises:
-            InvalidArgument: If the model is no classifier.
+            InvalidArgument: If the model is not a classifier.
         """
         labels = inputs["labels"]
         outputs = model(**{name: value for name, value in inputs.items() if name != "labels"})
@@ -237,7 +237,7 @@ class PruningMixin(Trainer):
 
 
 class _CollateWithIds:
-    """Collates as Trainer would, and puts the ids of the samples beside."""
+    """Collates as Trainer would, and adds the ids of the samples."""
 
     def __init__(self, collator: Callable[..., Any]) -> None:
         self._collator = collator

@@ -57,10 +57,10 @@ class PruningCallback(Callback):
     """Steers a sampler through the epochs of a Trainer, and keeps its state in the checkpoints.
 
     Args:
-        sampler: That of the training loader.
+        sampler: The one of the training loader.
         initial_loader: Of the whole data set, `Indexed`, for a method that wants the loss of every sample before
             training (RCAP does). Each device takes its part.
-        losses: Of (module, batch) in that pass, one for each sample; by default the cross entropy of (inputs, targets).
+        losses: A function of (module, batch), one loss for each sample; by default cross entropy of (inputs, targets).
 
     Raises:
         InvalidArgument: If the sampler is not one for Lightning.
@@ -137,7 +137,7 @@ class PruningCallback(Callback):
                               "make it with DataLoader(Indexed(dataset), sampler=sampler, ...), not overfit_batches")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Checkpoints of the end of an epoch are written after this, and begin with the next one."""
+        """Checkpoints of the end of an epoch are written after this, and start at the next one."""
         if not self.sampler.any_observed:
             raise InvalidArgument(f"PruningCallback: no loss was observed in epoch {self.sampler.epoch}; let "
                                   "training_step return sampler.observe(ids, losses)")

@@ -53,7 +53,7 @@ class Indexed(Dataset[tuple[Any, int]]):
         return self.dataset[index], index
 
     def __getitems__(self, indices: Sequence[int]) -> list[tuple[Any, int]]:
-        """A batch at once, as DataLoader asks for it; the data set's own way is taken where it has one."""
+        """A batch at once, as DataLoader asks for it; by the data set's own method where it has one."""
         self._check(indices)
         fetch = getattr(self.dataset, "__getitems__", None)
         items = fetch(indices) if fetch else [self.dataset[index] for index in indices]
@@ -99,8 +99,8 @@ class PruningSampler(Sampler[int]):
     on to the next epoch. A pass that was broken off goes on with the samples that have not been observed, and so does
     one after `load_state_dict`.
 
-    With several ranks, making the sampler, iterating over it and moving to another epoch are joint actions: every rank
-    does them, in the same order.
+    With several ranks, making the sampler, iterating over it and moving to another epoch are collective: every rank
+    must do them, in the same order.
 
     Args:
         pruner: Selects the samples.
@@ -131,7 +131,7 @@ class PruningSampler(Sampler[int]):
         self.join()
 
     def join(self) -> None:
-        """Takes its place among the ranks, where these are started after the sampler was made. All must call it.
+        """Joins the ranks, where these are started after the sampler was made. All must call it.
 
         Raises:
             InvalidArgument: If the ranks disagree on the pruner.
@@ -199,11 +199,11 @@ class PruningSampler(Sampler[int]):
     def __len__(self) -> int:
         """How many samples the pass under way hands out on this rank; between passes, the next one.
 
-        Selects nothing, and other ranks have no part in it. So a coming epoch is as long as the method can tell
+        Selects nothing, and other ranks take no part. So the length of a coming epoch is what the method can tell
         beforehand. InfoBatch cannot: it has no length until `set_epoch` or the next pass.
 
         Raises:
-            TypeError: If that is not known yet, as by all that has no length.
+            TypeError: If the length is not known yet, as for any object without one.
         """
         epoch = self._epoch
         if epoch.phase is _Phase.COMING:
@@ -263,10 +263,10 @@ class PruningSampler(Sampler[int]):
     def synchronize(self) -> None:
         """Exchanges losses with the other ranks; all of them must call it. Nothing to do in a single process.
 
-        The next epoch does it by itself; before `state_dict` in mid-epoch it has to be called.
+        The next epoch does it on its own; before `state_dict` in mid-epoch it has to be called.
 
         Raises:
-            InvalidArgument: If the ranks went different ways.
+            InvalidArgument: If the ranks have diverged.
         """
         if self._ranks.size == 1:
             return
@@ -292,10 +292,10 @@ class PruningSampler(Sampler[int]):
         return {"pruner": torch.frombuffer(bytearray(self.pruner.state()), dtype=torch.uint8)}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
-        """Goes on exactly where `state_dict` was made, also with another number of ranks or workers.
+        """Continues exactly where `state_dict` was called, also with another number of ranks or workers.
 
         Raises:
-            StateMismatch: If the state is of something else, of other data, another method or other options.
+            StateMismatch: If it is no such state, or one of other data, another method or other options.
         """
         if "pruner" not in state:
             raise StateMismatch("load_state_dict: not a state of PruningSampler: it has no \"pruner\"")
@@ -328,7 +328,7 @@ class PruningSampler(Sampler[int]):
         return ids[pending[ids]]
 
     def _share(self, count: int) -> int:
-        """How many of `count` samples a rank takes, as many as every other rank; more than there are where need be."""
+        """How many of `count` samples each rank takes, the same on all; together possibly more than there are."""
         if self._batch_size is None:
             return math.ceil(count / self._ranks.size)
         return count // (self._batch_size * self._ranks.size) * self._batch_size
@@ -336,7 +336,7 @@ class PruningSampler(Sampler[int]):
     def _part(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """What this rank takes: every size-th sample.
 
-        The first samples of the epoch fill up, also after a resume: it then trains the same ones twice.
+        The first samples of the epoch fill up, also after a resume, so that the same ones are trained twice.
         """
         count = self._share(len(ids)) * self._ranks.size
         if count > len(ids):
@@ -353,7 +353,7 @@ class PruningSampler(Sampler[int]):
 
 
 def _hand_out(epoch: _Epoch, part: NDArray[np.int64]) -> Iterator[list[int]]:
-    """The part as lists of Python's numbers, which a loader takes fastest; not all at once, they are large."""
+    """The part as lists of Python numbers, which a loader takes fastest; in pieces, as they are large."""
     for first in range(0, len(part), 4096):
         yield part[first:first + 4096].tolist()
     if epoch.part is part:  # no other pass has begun since
@@ -410,18 +410,18 @@ def _cross_entropy(model: torch.nn.Module, batch: Any) -> torch.Tensor:
 def initial_losses(model: torch.nn.Module, loader: Any, sampler: PruningSampler, *,
                    losses: Callable[[torch.nn.Module, Any], torch.Tensor] | None = None,
                    device: torch.device | str | None = None) -> None:
-    """Shows a pruner the loss of every sample before training, where it wants that (RCAP does); else does nothing.
+    """Shows a pruner the loss of every sample before training, if it needs that (RCAP does); else does nothing.
 
-    The network ends as it was: its running statistics do not move, and dropout is off.
+    The network is left as it was: its running statistics do not move, and dropout is off.
 
     Args:
         model: The network, as training will begin with it.
         loader: Over `Indexed(dataset)`, every sample once, shuffled where the network normalises by batch. With several
             ranks each may take a part of them.
-        sampler: Whose pruner it is.
-        losses: Of (model, batch), one loss for each sample; by default a batch is (inputs, targets), and the loss the
-            cross entropy.
-        device: Where batches are brought; by default that of the network.
+        sampler: The one whose pruner is shown the losses.
+        losses: A function of (model, batch), one loss for each sample; by default a batch is (inputs, targets) and the
+            loss is cross entropy.
+        device: Where batches are moved; by default that of the network.
 
     Raises:
         InvalidArgument: If the data set is not the one of the labels, or a loss is negative or not finite.
@@ -444,7 +444,7 @@ def initial_losses(model: torch.nn.Module, loader: Any, sampler: PruningSampler,
 def _batch_statistics(model: torch.nn.Module) -> Iterator[None]:
     """The network normalises by the batch, as in training, and is otherwise as in an evaluation.
 
-    Before training the running statistics say nothing yet. All is put back at the end.
+    Before training the running statistics say nothing yet. Everything is put back at the end.
     """
     modes = [(module, module.training) for module in model.modules()]
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
@@ -472,7 +472,7 @@ def total_steps(sampler: PruningSampler, epochs: int, batch_size: int) -> int:
     """How many batches each rank makes in a run, for a learning rate that falls over exactly these.
 
     Args:
-        sampler: That of the run.
+        sampler: The one of the run.
         epochs: Of the whole run.
         batch_size: Of one rank's loader.
 

@@ -108,7 +108,7 @@ void bind_pruner(nb::module_& module) {
       "methods.\n\n"
       ">>> pruner = RS2([0, 1, 0, 1], pruning_rate=0.5, seed=1)\n"
       ">>> first = pruner.select(0).ids\n"
-      ">>> pruner.observe(first, [0.7, 0.3])  # by methods that learn from losses, used\n"
+      ">>> pruner.observe(first, [0.7, 0.3])  # of use to methods that learn from losses\n"
       ">>> second = pruner.select(1).ids\n"
       ">>> sorted([*first.tolist(), *second.tolist()])  # all, before any repeat\n"
       "[0, 1, 2, 3]")
@@ -131,7 +131,7 @@ void bind_pruner(nb::module_& module) {
       .def_prop_ro(
           "label_fingerprint",
           [](const PrunerHandle& self) { return self.pruner->classes().fingerprint(); },
-          "Tells data sets apart: equal labels have equal ones.")
+          "Tells data sets apart: equal labels have equal fingerprints.")
       .def_prop_ro(
           "keep_count", [](const PrunerHandle& self) { return self.pruner->keep_count(); },
           "How many samples a pruned epoch trains on.")
@@ -172,7 +172,7 @@ void bind_pruner(nb::module_& module) {
       .def(
           "load",
           [](PrunerHandle& self, const std::filesystem::path& path) { self.pruner->load(path); },
-          nb::arg("path"), "Goes on exactly where `save` was, also in mid-epoch.")
+          nb::arg("path"), "Continues exactly where `save` was called, also in mid-epoch.")
       .def("state", state, "The bytes that `save` would write.")
       .def("set_state", set_state, nb::arg("state"), "As `load`, from the bytes of `state`.");
 }
