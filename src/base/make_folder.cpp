@@ -11,7 +11,7 @@ void make_folder(const std::filesystem::path& path) {
   std::filesystem::create_directories(path, error);
   if (error) {
     throw BadFile(path.string() + ": the folder cannot be made: " + error.message() +
-                  "; choose another --out");
+                  "; choose another");
   }
 }
 

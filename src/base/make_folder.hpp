@@ -5,7 +5,7 @@
 namespace rcap {
 
 /// Makes a folder for results, and those above it.
-/// @throws BadFile  it cannot be made; advises another --out
+/// @throws BadFile  it cannot be made
 void make_folder(const std::filesystem::path& path);
 
 }  // namespace rcap

@@ -101,9 +101,9 @@ Dataset open_rows(const DatasetOptions& options) {
 
 Dataset open_synthetic(const DatasetOptions& options) {
   if (!options.folder.empty()) {
-    throw InvalidArgument(fmt::format(
-        "synthetic: a folder is given, {}; this data set is generated, leave --data out",
-        options.folder.string()));
+    throw InvalidArgument(
+        fmt::format("synthetic: a folder is given, {}; this data set is generated, so give none",
+                    options.folder.string()));
   }
   return make_synthetic_images(options.seed);
 }
@@ -130,7 +130,7 @@ constexpr std::array Rows{
         [](const DatasetOptions& options) { return open_files(open_celeba, options); }},
     Row{{"inaturalist", "579,184 + 95,986 animals and plants (2017), 13 classes"},
         [](const DatasetOptions& options) { return open_files(open_inaturalist, options); }},
-    Row{{"image-folder", "JPEG and PNG files of your own, a folder a class"}, open_folder},
+    Row{{"image-folder", "JPEG and PNG files of your own, a folder for each class"}, open_folder},
     Row{{"table", "numbers and categories of your own, in CSV or .npy files"}, open_rows},
     Row{{"synthetic", "6,000 + 1,000 generated grey images, 28 x 28, 10 classes"}, open_synthetic},
 };
@@ -151,17 +151,17 @@ fs::path choose_folder(std::string_view name, const fs::path& given) {
   if (name == "table") {
     if (!given.empty()) return given;
     throw InvalidArgument(
-        "table: its place is not known; give it with --data PATH, a CSV or .npy file, or a folder "
-        "with train.csv and test.csv");
+        "table: its path is not known; name it with the option data: a CSV or .npy file, or a "
+        "folder with train.csv and test.csv");
   }
   const CatalogueEntry* entry = find_in_catalogue(name);
   fs::path folder = given;
   if (folder.empty() && entry != nullptr) folder = entry->default_folder;
   if (folder.empty()) {
     throw InvalidArgument(fmt::format(
-        "{}: its folder is not known; give it with --data DIR{}", name,
+        "{}: its folder is not known; name it with the option data{}", name,
         entry == nullptr
-            ? ", a folder with train and val in it, or with one folder a class"
+            ? ", a folder with train and val in it, or with a folder for each class"
             : fmt::format(", where {} from {} is unpacked", entry->unpacked_as, entry->address)));
   }
   std::error_code ignored;

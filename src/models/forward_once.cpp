@@ -55,8 +55,9 @@ torch::Tensor read_labels(const WeightFile& file, const fs::path& path, std::int
                           ClassId class_count) {
   const TensorView* view = file.find("y");
   if (view == nullptr || view->shape != std::vector{count}) {
-    throw BadFile(fmt::format("{}: --train needs a tensor \"y\" of {} labels, one an image of x",
-                              path.string(), count));
+    throw BadFile(
+        fmt::format("{}: training needs a tensor \"y\" of {} labels, one for each image of x",
+                    path.string(), count));
   }
   torch::Tensor labels = tensor_of(*view).to(torch::kLong);
   const auto lowest = labels.min().item<std::int64_t>();

@@ -33,7 +33,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
   }
   ::close(file_);
   throw InvalidArgument(
-      fmt::format("{}: another study runs in this folder; wait for it, or choose another --out",
+      fmt::format("{}: another study runs in this folder; wait for it, or choose another folder",
                   folder.string()));
 }
 

@@ -180,7 +180,7 @@ StudyResults read_results(const fs::path& folder) {
                                                   : results_of_folders(folder);
   if (results.runs.empty() && results.missing.empty()) {
     throw InvalidArgument(fmt::format(
-        "{}: there is no run in it; give the --out of rcap study, or a folder of run folders",
+        "{}: there is no run in it; give the folder of a study, or one that holds run folders",
         folder.string()));
   }
   sort_runs(results);

@@ -62,8 +62,8 @@ void take_over_plan(const StudyFolder& folder, const StudyPlan& plan, bool may_a
     const auto difference = difference_of(before, plan);
     if (!difference.empty() && !may_amend) {
       throw InvalidArgument(fmt::format(
-          "{}: the study was begun with another plan: {}; give another --out, or take over the new "
-          "plan with --amend (runs that it changes are put into {} and made again)",
+          "{}: the study was begun with another plan: {}; choose another folder, or take over the "
+          "new plan with amend (runs it changes are moved to {} and made again)",
           folder.path().string(), fmt::join(difference, "; "),
           (folder.path() / "replaced").string()));
     }
@@ -126,7 +126,7 @@ class Study {
         give_up(run, condition.reason);
       } else if (condition.status == RunStatus::Damaged && !settings_.rerun_damaged) {
         give_up(run, condition.reason);
-        listener_.on_note(fmt::format("{}: {}; it is not made again unless you say --rerun damaged",
+        listener_.on_note(fmt::format("{}: {}; it is made again only if damaged runs are rerun",
                                       run.name, condition.reason));
       } else {
         if (condition.status == RunStatus::Damaged) set_aside(folder_, run.name);

@@ -145,8 +145,8 @@ RunState Checkpoints::load(Engine& engine, Pruner& pruner) const {
   const auto frozen = file.metadata().find(FrozenKey);
   if (frozen == file.metadata().end() || frozen->second != frozen_text(engine)) {
     throw StateMismatch(fmt::format(
-        "{}: the frozen part of the network was another one; resume with the --weights file the "
-        "run began with",
+        "{}: the frozen part of the network has changed; resume with the weights file the run "
+        "began with",
         (newest / TensorsName).string()));
   }
   const RunState state = from_text(newest / TensorsName, text->second);

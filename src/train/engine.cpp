@@ -18,18 +18,18 @@ torch::Device find_device(const std::string& name) {
   if (name == "cpu") return torch::kCPU;
   const bool is_cuda = name == "cuda" || name.starts_with("cuda:");
   if (!is_cuda || name.find_first_not_of("0123456789", 5) < name.size() || name == "cuda:") {
-    throw InvalidArgument(fmt::format("--device \"{}\" is none of cpu, cuda, cuda:N", name));
+    throw InvalidArgument(fmt::format("device \"{}\" is none of cpu, cuda, cuda:N", name));
   }
   if (!torch::cuda::is_available()) {
     throw InvalidArgument(fmt::format(
-        "--device {}: this LibTorch finds no CUDA device; use --device cpu, or build with a CUDA "
-        "LibTorch (Torch_DIR)",
+        "device {}: this LibTorch finds no CUDA device; use cpu, or build with a CUDA LibTorch "
+        "(Torch_DIR)",
         name));
   }
   const torch::Device device(name);
   if (device.has_index() && std::cmp_greater_equal(device.index(), torch::cuda::device_count())) {
-    throw InvalidArgument(fmt::format("--device {}: there are {} CUDA devices, counted from 0",
-                                      name, torch::cuda::device_count()));
+    throw InvalidArgument(fmt::format("device {}: there are {} CUDA devices, counted from 0", name,
+                                      torch::cuda::device_count()));
   }
   return device;
 }
@@ -43,8 +43,8 @@ void check_precision(Precision precision, const torch::Device& device) {
 #endif
   if (has_bf16) return;
   throw InvalidArgument(
-      "--precision bf16: this processor has no bf16 instructions (avx512_bf16), so bf16 would be "
-      "emulated and slower than fp32; use --precision fp32");
+      "precision bf16: this processor has no bf16 instructions (avx512_bf16), so bf16 would be "
+      "emulated and slower than fp32; use fp32");
 }
 
 /// Within it operations that are safe in bf16 run in bf16.

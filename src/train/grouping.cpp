@@ -23,9 +23,9 @@ std::vector<std::int64_t> group_sizes(const Dataset& dataset, const Split& split
 
 void require_groups(const Dataset& dataset, GroupBy group_by) {
   if (group_by == GroupBy::Class || !dataset.group_names.empty()) return;
-  throw InvalidArgument(
-      fmt::format("--group-by group: {} has no groups but its classes; waterbirds and celeba have",
-                  dataset.name));
+  throw InvalidArgument(fmt::format(
+      "group-by is group: {} has no groups; choose class (waterbirds and celeba have groups)",
+      dataset.name));
 }
 
 }  // namespace rcap

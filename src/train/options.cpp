@@ -175,7 +175,7 @@ void list_machine_options(OptionFields& fields, TrainOptions& options) {
                "epochs between evaluations; always after the last; 0: a tenth of the run",
                Range::at_least(0));
   fields
-      .count("data_workers", options.data_workers, "N", "threads that decode [--threads]",
+      .count("data_workers", options.data_workers, "N", "threads that decode [threads]",
              Range::between(1, 4096))
       .shapes_no_result();
   fields

@@ -124,7 +124,7 @@ void check_options(const TrainOptions& options, Reader reader = Reader::Code);
 /// The word of one of them; empty where it is not among them.
 [[nodiscard]] std::string word_of(const TrainOptions& options, std::string_view name);
 
-/// The same as TOML: what `options.toml` and --dry-run show.
+/// The same as TOML: what `options.toml` holds and a dry run shows.
 [[nodiscard]] std::string to_toml(const TrainOptions& options);
 
 /// How the options that shape the result differ: "epochs was 60, now 20; ..."; empty where they do

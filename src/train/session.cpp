@@ -193,7 +193,7 @@ void Session::check_losses(const Batch& batch, std::span<const float> losses,
                                 : fmt::format("epoch {}, batch {}", position.epoch, position.batch);
   throw InvalidArgument(fmt::format(
       "train: in {} the loss of {} of {} samples is {}; samples {}{}; the last checkpoint is kept; "
-      "try a lower --lr",
+      "try a lower learning rate (lr)",
       where, count, losses.size(), *broken, fmt::join(ids, ", "),
       std::cmp_greater(count, ids.size()) ? ", ..." : ""));
 }

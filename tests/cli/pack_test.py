@@ -170,16 +170,16 @@ class Packing(PackTest):
         process.kill()
         process.wait()
         self.refused(*self.command("pack", "--resize", 32)[1:],
-                     naming=["begun with resize = 64, now resize = 32", "--restart"])
+                     naming=["begun with resize = 64, now resize = 32", "begin anew with restart"])
         self.pack("pack", "--resize", 32, "--restart")
-        self.refused(*self.command("pack", *RESIZE)[1:], naming=["is there already", "--restart"])
+        self.refused(*self.command("pack", *RESIZE)[1:], naming=["is there already", "replace it with restart"])
 
     def test_bad_images_are_named_or_left_out(self):
         bad = self.photos / "train/cat/bad.jpg"
         empty = self.photos / "val/dog/empty.jpg"
         self.addCleanup(bad.unlink)
         bad.write_bytes((self.photos / "train/cat/000.jpg").read_bytes()[:5000])
-        self.refused(*self.command("pack", *RESIZE)[1:], naming=["bad.jpg", "--skip-bad"])
+        self.refused(*self.command("pack", *RESIZE)[1:], naming=["bad.jpg", "with skip-bad"])
         summary = self.pack("pack", *RESIZE, "--skip-bad", "on")
         self.assertEqual((summary["train_images"], summary["test_images"]), (TRAIN, VAL))
         self.assertEqual(len(summary["left_out"]), 1)

@@ -202,7 +202,7 @@ name = "small"
         before = self.ended_at("out")
         self.change("pruning-rates = [0.5]", "pruning-rates = [0.5, 0.8]")
         self.change('methods = ["rs2", "rcap"]', 'methods = [{method = "rs2", epochs = 3}, "rcap"]')
-        self.refused(naming=("begun with another plan: 2 runs are new", "epochs was 2, is now 3", "--amend"))
+        self.refused(naming=("begun with another plan: 2 runs are new", "epochs was 2, is now 3", "with amend"))
         self.assertEqual(self.ended_at("out"), before)
         self.study("out", "--amend")
         after = self.ended_at("out")

@@ -123,7 +123,7 @@ class Tables(TrainTest):
         self.refused(*table, "--label-column", "lable",
                      naming=['no column "lable" (did you mean label?)', "width, height, colour, mark, label"])
         self.refused(*table, "--group-by", "group", naming="table has no groups")
-        self.refused("--dataset", "table", "--out", "no", naming="--data PATH")
+        self.refused("--dataset", "table", "--out", "no", naming="name it with the option data")
         self.refused("--dataset", "synthetic", "--label-column", "x", "--out", "no", naming="--label-column is for tables")
         rows = make_rows(2)
         rows[4] = (1, "?", "red", "x", "star")

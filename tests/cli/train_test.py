@@ -364,7 +364,7 @@ class Refusals(TrainTest):
 
     def test_a_loss_that_is_not_a_number_stops_the_run(self):
         line = self.refused("--dataset", "synthetic", "--method", "rs2", "--epochs", 5, "--lr", "1e20", "--out", "run",
-                            "--checkpoint-seconds", 0, naming=["epoch", "batch", "samples", "--lr"])
+                            "--checkpoint-seconds", 0, naming=["epoch", "batch", "samples", "a lower learning rate (lr)"])
         self.assertRegex(line, r"epoch \d+, batch \d+ the loss of \d+ of \d+ samples is -?(nan|inf)")
         self.assertTrue(list((self.folder / "run/checkpoint").glob("epoch-*")))
 

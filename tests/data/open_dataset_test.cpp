@@ -135,13 +135,14 @@ TEST(OpenDataset, RefusesOptionsOutOfRangeBeforeItReads) {
 
 TEST(OpenDataset, SaysWhereToGetWhatHasNoUsualPlace) {
   EXPECT_THAT(refusal("cifar10", {}),
-              AllOf(HasSubstr("cifar10: its folder is not known; give it with --data DIR"),
+              AllOf(HasSubstr("cifar10: its folder is not known; name it with the option data"),
                     HasSubstr("cifar-10-binary.tar.gz"),
                     HasSubstr("https://www.cs.toronto.edu/~kriz/cifar.html")));
   for (const char* name : {"mnist", "imagenet", "waterbirds", "celeba", "inaturalist"}) {
-    EXPECT_THAT(refusal(name, {}), AllOf(HasSubstr("--data DIR"), HasSubstr("from http")));
+    EXPECT_THAT(refusal(name, {}), AllOf(HasSubstr("the option data"), HasSubstr("from http")));
   }
-  EXPECT_THAT(refusal("image-folder", {}), HasSubstr("--data DIR, a folder with train and val"));
+  EXPECT_THAT(refusal("image-folder", {}),
+              HasSubstr("the option data, a folder with train and val"));
   EXPECT_THAT(
       refusal("cifar100", in_folder("/nowhere")),
       AllOf(HasSubstr("cifar100: there is no folder /nowhere"), HasSubstr("unpack https:")));
@@ -149,7 +150,7 @@ TEST(OpenDataset, SaysWhereToGetWhatHasNoUsualPlace) {
 
 TEST(OpenDataset, GeneratesTheSyntheticOneWithoutAFolder) {
   EXPECT_EQ(open_dataset("synthetic", {}).train.size(), 6000);
-  EXPECT_THAT(refusal("synthetic", in_folder("/tmp")), HasSubstr("leave --data out"));
+  EXPECT_THAT(refusal("synthetic", in_folder("/tmp")), HasSubstr("so give none"));
 }
 
 TEST(OpenDataset, OpensTheFashionMnistOfDebian) {

@@ -38,7 +38,7 @@ TEST(Grouping, RefusesGroupsThatAreNotThere) {
   dataset.group_names.clear();
   EXPECT_NO_THROW(require_groups(dataset, GroupBy::Class));
   EXPECT_THAT(message_of<InvalidArgument>([&] { require_groups(dataset, GroupBy::Group); }),
-              HasSubstr("--group-by group: birds has no groups"));
+              HasSubstr("group-by is group: birds has no groups; choose class"));
 }
 
 }  // namespace

@@ -205,7 +205,7 @@ class Packer {
     } else {
       throw BadFile(fmt::format(
           "{}; {} images before it are packed: replace it, or leave such images out with "
-          "--skip-bad on, and give the command again",
+          "skip-bad, and pack again",
           made.bad_reason, next_));
     }
   }
@@ -245,7 +245,7 @@ std::optional<PackSummary> find_finished(const fs::path& out, std::uint64_t plan
   }
   throw BadFile(fmt::format(
       "{}: is there already, and is no pack of these images with these options; choose another "
-      "--out, or replace it with --restart",
+      "file, or replace it with restart",
       out.string()));
 }
 
@@ -268,13 +268,13 @@ std::optional<PackSummary> pack_images(const Dataset& dataset, const fs::path& s
   if (done_before > images.size()) {
     throw BadFile(fmt::format(
         "{}.partial.log: tells of {} images, there are {}; it is damaged, begin anew with "
-        "--restart",
+        "restart",
         out.string(), done_before, images.size()));
   }
   if (!options.skip_bad && !partial.reasons().empty()) {
     throw BadFile(fmt::format(
-        "{}.partial: {} images are left out of it; go on with --skip-bad on, or begin anew with "
-        "--restart",
+        "{}.partial: {} images are left out of it; go on with skip-bad, or begin anew with "
+        "restart",
         out.string(), partial.reasons().size()));
   }
   if (!Packer(images, options, partial, go_on).run()) return std::nullopt;

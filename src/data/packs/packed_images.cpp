@@ -88,7 +88,7 @@ std::optional<Dataset> open_if_packed(const fs::path& path, std::string_view nam
   if (!is_packed(path)) return std::nullopt;
   PackedDataset packed = open_packed(path);
   if (packed.dataset.name != name) {
-    throw InvalidArgument(fmt::format("{}: holds the data set {}, not {}; give --dataset {}",
+    throw InvalidArgument(fmt::format("{}: holds the data set {}, not {}; open it as {}",
                                       path.string(), packed.dataset.name, name,
                                       packed.dataset.name));
   }

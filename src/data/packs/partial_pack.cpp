@@ -136,7 +136,7 @@ void PartialPack::lock() const {
   }
   throw BadFile(
       fmt::format("{}: another process is packing into it; wait for it, or choose "
-                  "another --out",
+                  "another file",
                   path_.string()));
 }
 
@@ -315,7 +315,7 @@ void PartialPack::fail(std::string_view what, int error) const {
 }
 
 void PartialPack::refuse(std::string_view what) const {
-  throw BadFile(fmt::format("{}: {}; go on as it was begun, or begin anew with --restart",
+  throw BadFile(fmt::format("{}: {}; go on as it was begun, or begin anew with restart",
                             path_.string(), what));
 }
 

@@ -153,7 +153,7 @@ void check_no_file_is_missing(const FileList& list, const Workers& workers, std:
                               std::string_view remedy) {
   const std::vector<std::size_t> missing = find_missing_files(list, workers);
   if (missing.empty()) return;
-  throw BadFile(fmt::format("{}; {}, or leave them out with --skip-bad on",
+  throw BadFile(fmt::format("{}; {}, or leave them out with skip-bad",
                             describe_missing(list, missing, source), remedy));
 }
 

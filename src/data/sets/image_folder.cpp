@@ -28,7 +28,7 @@ void check_no_file_is_empty(const FileList& list) {
     if (size_of_file(path) > 0) continue;
     throw BadFile(
         fmt::format("{}: is empty; replace or remove it, or leave out all images that "
-                    "cannot be decoded with --skip-bad on",
+                    "cannot be decoded with skip-bad",
                     path.string()));
   }
 }

@@ -96,7 +96,7 @@ class CsvTable {
     const std::size_t shown = std::min(fields_.size(), MostNamesShown);
     records_.refuse(fmt::format(
         "there is no column {}{}; the columns are {}{}: name the one that holds the classes with "
-        "--label-column",
+        "label-column",
         in_quotes(name), did_you_mean(name, fields_),
         fmt::join(fields_.begin(), fields_.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
         shown < fields_.size() ? fmt::format(" and {} more", fields_.size() - shown) : ""));

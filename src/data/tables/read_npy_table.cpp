@@ -31,7 +31,7 @@ std::size_t find_label_column(const fs::path& path, std::string_view name, std::
   if (error == std::errc{} && end == name_end && number < columns) return number;
   refuse_file(path,
               fmt::format("there is no column {}; columns of a .npy file are numbered from 0 to "
-                          "{}: give the one that holds the classes with --label-column",
+                          "{}: give the one that holds the classes with label-column",
                           in_quotes(name), columns - 1));
 }
 
@@ -56,7 +56,7 @@ std::string label_text(const fs::path& path, std::int64_t row, double value) {
   }
   refuse_file(path,
               fmt::format("row {} (from 0): the label is {}; classes are whole numbers: give the "
-                          "column that holds them with --label-column",
+                          "column that holds them with label-column",
                           row, value));
 }
 

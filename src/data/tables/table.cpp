@@ -191,7 +191,7 @@ Dataset open_table(const fs::path& path, const TableOptions& options) {
   if (dataset.class_count() < 2) {
     throw BadFile(fmt::format(
         "{}: all rows are of class {}; there must be two classes or more, name the column that "
-        "holds them with --label-column",
+        "holds them with label-column",
         path.string(), in_quotes(dataset.class_names.front())));
   }
   const RowSplit split = files.test.empty()

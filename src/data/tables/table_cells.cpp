@@ -77,7 +77,7 @@ void TableCells::add_label(const fs::path& path, std::string_view label) {
   if (label_values.size() <= MostClasses) return;
   throw BadFile(
       fmt::format("{}: the label column {} has more than {} different values in {} rows; "
-                  "name the one that holds the classes with --label-column",
+                  "name the one that holds the classes with label-column",
                   path.string(), in_quotes(label_name), MostClasses, row_count()));
 }
 

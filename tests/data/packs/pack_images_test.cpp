@@ -130,7 +130,7 @@ TEST_F(PackImages, GoesOnWithALogThatEndsAnywhere) {
     put_file(folder_ / "a.pack.partial.log",
              Bytes(log.begin(), log.begin() + static_cast<std::ptrdiff_t>(size)));
     if (size < head) {  // written in one go, so this is damage
-      EXPECT_THAT(refusal(Small, {}), HasSubstr("begin anew with --restart"));
+      EXPECT_THAT(refusal(Small, {}), HasSubstr("begin anew with restart"));
     } else {
       const auto summary = pack_images(Small, "root", out_, {});
       EXPECT_EQ(summary->done_before, size < head + 48 ? 0 : size < head + 80 ? 2 : 3);
@@ -194,7 +194,7 @@ TEST_F(PackImages, RefusesAPartialFileThatLostBytes) {
   fs::resize_file(folder_ / "a.pack.partial", 351);
   EXPECT_THAT(refusal(Small, {}),
               AllOf(HasSubstr("a.pack.partial: has 351 bytes where its log tells of 352"),
-                    HasSubstr("--restart")));
+                    HasSubstr("with restart")));
   expect_whole(pack(Small, out_, {.restart = true}));
 }
 
@@ -204,7 +204,7 @@ TEST_F(PackImages, TellsWhatDiffersFromTheStart) {
       refusal(Small, {.recipe = {.center_crop = 2, .resize = 8}}),
       AllOf(HasSubstr("a.pack.partial: was begun with center-crop = 0, now center-crop = 2"),
             HasSubstr("resize = 0, now resize = 8"), Not(HasSubstr("train =")),
-            HasSubstr("--restart")));
+            HasSubstr("with restart")));
   EXPECT_THAT(refusal(Small, {.recipe = {.interpolation = Interpolation::Bicubic}}),
               HasSubstr("interpolation = bilinear, now interpolation = bicubic"));
   Dataset shorter = Small;
@@ -226,7 +226,7 @@ TEST_F(PackImages, TellsWhatDiffersFromTheStart) {
 TEST_F(PackImages, ReplacesAFileOnlyWhenToldTo) {
   (void)pack(Small, out_, {.recipe = {.resize = 4}});
   EXPECT_THAT(refusal(Small, {}),
-              AllOf(HasSubstr("a.pack: is there already"), HasSubstr("--restart")));
+              AllOf(HasSubstr("a.pack: is there already"), HasSubstr("with restart")));
   put_file(out_, "a text");
   EXPECT_THAT(refusal(Small, {}), HasSubstr("a.pack: is there already"));
   expect_whole(pack(Small, out_, {.restart = true}));
@@ -268,7 +268,7 @@ TEST_F(PackImages, NamesTheFirstImageThatCannotBeDecoded) {
     EXPECT_THAT(
         message_of<BadFile>([&] { (void)pack_images(bad, "root", out_, {.threads = threads}); }),
         AllOf(HasSubstr("root/train/1.jpg: cannot be decoded; 1 images before it are packed"),
-              HasSubstr("--skip-bad")));
+              HasSubstr("with skip-bad")));
   }
   // Replaced, it goes on.
   expect_whole(pack(Small, out_));
@@ -292,7 +292,7 @@ TEST_F(PackImages, LeavesBadImagesOut) {
   EXPECT_EQ(pack_images(bad, "root", out_, {.skip_bad = true},
                         [](const PackProgress& progress) { return progress.done < 4; }),
             std::nullopt);
-  EXPECT_THAT(refusal(bad, {}), HasSubstr("1 images are left out of it; go on with --skip-bad on"));
+  EXPECT_THAT(refusal(bad, {}), HasSubstr("1 images are left out of it; go on with skip-bad"));
   EXPECT_TRUE(pack(bad, out_, {.skip_bad = true}) == whole);
 }
 

@@ -78,10 +78,9 @@ TEST_F(PackedImagesTest, IsOpenedByTheNameOfItsDataSet) {
   EXPECT_FALSE(is_packed(folder_ / "none"));
   EXPECT_FALSE(open_if_packed(folder_.path(), "image-folder"));
   EXPECT_EQ(open_dataset("image-folder", {.folder = path_}).train.size(), 3);
-  EXPECT_EQ(message_of<InvalidArgument>([&] { (void)open_dataset("mnist", {.folder = path_}); }),
-            path_.string() +
-                ": holds the data set image-folder, not mnist; give --dataset "
-                "image-folder");
+  EXPECT_EQ(
+      message_of<InvalidArgument>([&] { (void)open_dataset("mnist", {.folder = path_}); }),
+      path_.string() + ": holds the data set image-folder, not mnist; open it as image-folder");
   // One of "cat", two of "dog": the smaller class settles how many are kept of each.
   EXPECT_EQ(open_dataset("image-folder", {.folder = path_, .imbalance = 1.5}).train.size(), 2);
   put_file(path_, "no pack");

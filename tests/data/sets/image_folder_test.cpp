@@ -152,7 +152,7 @@ TEST_F(OpenImageFolder, RefusesWhatIsMissingByName) {
 TEST_F(OpenImageFolder, RefusesAnEmptyFileAndSaysHowToLeaveItOut) {
   put_classes(3);
   put_file(folder_ / "dog/0.jpg", "");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("dog/0.jpg: is empty"), HasSubstr("--skip-bad")));
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("dog/0.jpg: is empty"), HasSubstr("with skip-bad")));
 }
 
 TEST_F(OpenImageFolder, LeavesBadImagesOutWhereAskedTo) {

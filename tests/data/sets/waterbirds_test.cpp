@@ -147,7 +147,7 @@ TEST_F(OpenWaterbirds, NamesImagesThatAreNotThere) {
   std::filesystem::remove_all(folder_ / "001.Albatross");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("2 of the 3 images that"), HasSubstr("metadata.csv names"),
                                HasSubstr(": 001.Albatross/a.jpg, 001.Albatross/e.jpg; unpack"),
-                               HasSubstr("--skip-bad")));
+                               HasSubstr("with skip-bad")));
 }
 
 TEST_F(OpenWaterbirds, LeavesOutWhatIsMissingOrBadWhereAskedTo) {

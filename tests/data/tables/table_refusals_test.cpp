@@ -136,7 +136,7 @@ TEST(TableRefusals, NameRowAndColumnOfAnArray) {
 
 TEST(TableRefusals, SayWhereATableIsGiven) {
   EXPECT_THAT(message_of<InvalidArgument>([] { (void)open_dataset("table", {}); }),
-              HasSubstr("give it with --data PATH, a CSV or .npy file, or a folder"));
+              HasSubstr("name it with the option data: a CSV or .npy file, or a folder"));
 }
 
 }  // namespace
