@@ -70,7 +70,7 @@ void run_loss_vs_gradient(std::span<const std::string> words) {
   line.require("out", folder);
   if (options.epochs < 1 || options.epochs > MostEpochs) {
     throw InvalidArgument(
-        fmt::format("--epochs is {}; it lies in 1 .. {}", options.epochs, MostEpochs));
+        fmt::format("--epochs is {}; it lies between 1 and {}", options.epochs, MostEpochs));
   }
   make_folder(folder);
   const std::vector<ExampleTrace> traces = trace_losses_and_gradients(options);

@@ -14,7 +14,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// @param part  done, 0 .. 1
+  /// @param part  done, 0 to 1
   /// @param text  stands behind the bar
   void show(double part, const std::string& text);
 

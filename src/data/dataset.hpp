@@ -53,7 +53,7 @@ class ImageSource {
 /// Samples to train on, or to evaluate with.
 struct Split {
   std::shared_ptr<const ImageSource> images;
-  std::vector<ClassId> labels;       ///< one per image, 0 .. class_count - 1
+  std::vector<ClassId> labels;       ///< one per image, 0 to class_count - 1
   std::vector<std::int32_t> groups;  ///< one per image; empty where groups are the classes
 
   [[nodiscard]] std::int64_t size() const noexcept {
@@ -64,7 +64,7 @@ struct Split {
 /// The samples of a split at the given positions, in that order.
 [[nodiscard]] Split subset(const Split& split, std::span<const SampleId> positions);
 
-/// Per channel, of values scaled to 0 .. 1.
+/// Per channel, of values scaled to [0, 1].
 struct Normalization {
   std::vector<float> mean;
   std::vector<float> deviation;

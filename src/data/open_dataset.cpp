@@ -202,7 +202,7 @@ std::span<const DatasetInfo> datasets() noexcept {
 Dataset open_dataset(std::string_view name, const DatasetOptions& options) {
   const Row& row = find_dataset(name);
   if (options.threads < 1 || options.threads > MostThreads) {
-    throw InvalidArgument(fmt::format("open_dataset: threads is {}; it lies in 1 .. {}",
+    throw InvalidArgument(fmt::format("open_dataset: threads is {}; it lies between 1 and {}",
                                       options.threads, MostThreads));
   }
   // Refuses a bad factor before files are read.

@@ -141,8 +141,8 @@ std::int64_t parse_number(const TextTable& table, std::string_view what, std::st
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   const bool is_number = error == std::errc{} && end == field.data() + field.size();
   if (!is_number || std::cmp_less(value, least) || std::cmp_greater(value, most)) {
-    table.refuse(fmt::format("{} is {}; it is a whole number in {} .. {}", what, in_quotes(field),
-                             least, most));
+    table.refuse(fmt::format("{} is {}; it is a whole number between {} and {}", what,
+                             in_quotes(field), least, most));
   }
   return static_cast<std::int64_t>(value);
 }

@@ -63,7 +63,7 @@ torch::Tensor read_labels(const WeightFile& file, const fs::path& path, std::int
   const auto lowest = labels.min().item<std::int64_t>();
   const auto highest = labels.max().item<std::int64_t>();
   if (lowest < 0 || highest >= class_count) {
-    throw BadFile(fmt::format("{}: a label in y is {}; they lie in 0 .. {}", path.string(),
+    throw BadFile(fmt::format("{}: a label in y is {}; they lie between 0 and {}", path.string(),
                               lowest < 0 ? lowest : highest, class_count - 1));
   }
   return labels;

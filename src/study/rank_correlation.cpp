@@ -25,7 +25,7 @@ std::vector<double> ranks_of(std::span<const double> values) {
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin + 1;
     while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    // Ranks begin + 1 .. end.
+    // Ranks begin + 1 to end.
     const double shared = static_cast<double>(begin + 1 + end) / 2;
     for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = shared;
     begin = end;

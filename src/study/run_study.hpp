@@ -22,7 +22,7 @@ struct StudyProgress {
   int failed = 0;  ///< damaged ones too
   int left = 0;    ///< neither done, failed nor running
   std::vector<std::string> running;
-  double part = 0;          ///< of the runs, done or given up, 0 .. 1
+  double part = 0;          ///< of the runs, done or given up, 0 to 1
   double seconds_left = 0;  ///< estimated from the runs so far; below 0: not known yet
 };
 

@@ -20,7 +20,7 @@ struct Progress {
   std::int64_t samples = 0;        ///< of the epoch or pass so far
   std::int64_t samples_total = 0;  ///< of the epoch or pass
   double loss = 0;                 ///< mean of the epoch so far
-  double done = 0;                 ///< part of the phase, 0 .. 1
+  double done = 0;                 ///< part of the phase, 0 to 1
 };
 
 /// Hears what happens in a run, and may stop it. Nothing else it does changes the result.

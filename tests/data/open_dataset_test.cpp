@@ -130,7 +130,7 @@ TEST(OpenDataset, RefusesOptionsOutOfRangeBeforeItReads) {
   EXPECT_THAT(refusal("mnist", options), HasSubstr("imbalance factor is nan"));
   options.imbalance = 1;
   options.threads = 0;
-  EXPECT_THAT(refusal("mnist", options), HasSubstr("threads is 0; it lies in 1 .. 4096"));
+  EXPECT_THAT(refusal("mnist", options), HasSubstr("threads is 0; it lies between 1 and 4096"));
 }
 
 TEST(OpenDataset, SaysWhereToGetWhatHasNoUsualPlace) {

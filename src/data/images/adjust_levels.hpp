@@ -20,7 +20,7 @@ void adjust_contrast(const ImageView& source, float factor, Image& result);
 /// pixels at the border stay as they are.
 void adjust_sharpness(const ImageView& source, float factor, Image& result);
 
-/// Keeps the highest `bits` of each level, 1 .. 8.
+/// Keeps the highest `bits` of each level, 1 to 8.
 void posterize(const ImageView& source, int bits, Image& result);
 /// Inverts the levels from `threshold` on.
 void solarize(const ImageView& source, float threshold, Image& result);

@@ -58,8 +58,9 @@ constexpr std::array OtherFormats{
 void check_image_size(std::string_view name, std::uint64_t height, std::uint64_t width) {
   // Both come from fields of 16 or 32 bits, so the product fits.
   if (height != 0 && width != 0 && height * width <= static_cast<std::uint64_t>(MostPixels)) return;
-  throw BadFile(fmt::format("{}: its header claims {} x {} pixels; an image has 1 .. {} pixels",
-                            name, width, height, MostPixels));
+  throw BadFile(
+      fmt::format("{}: its header claims {} x {} pixels; an image has between 1 and {} pixels",
+                  name, width, height, MostPixels));
 }
 
 void decode_image(std::span<const std::uint8_t> bytes, std::string_view name, Image& image,

@@ -67,7 +67,7 @@ class PngDecoder {
     return true;
   }
 
-  /// Settles how rows come out: whole bytes, grey scaled to 0 .. 255, 16 bits as they are.
+  /// Settles how rows come out: whole bytes, grey scaled to 8 bits, 16 bits as they are.
   bool set_up_rows() {
     if (setjmp(on_error_) != 0) return false;
     if (color_type() == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png_);

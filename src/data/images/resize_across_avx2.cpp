@@ -41,7 +41,7 @@ void make_tap_pairs(const ResizeWeights& weights, std::vector<std::int32_t>& pai
 namespace {
 
 /// Two pixels of 16 bytes from each of two rows, channel by channel, widened to 16 bits: from
-/// the bytes 0 .. 5 the pixels 0 and 1, or from 6 .. 11 the pixels 2 and 3.
+/// the bytes 0 to 5 the pixels 0 and 1, or from 6 to 11 the pixels 2 and 3.
 RCAP_AVX2 inline __m256i pairing(int first) {
   const auto at = [first](int byte) { return static_cast<char>(first + byte); };
   return _mm256_broadcastsi128_si256(_mm_setr_epi8(at(0), -1, at(3), -1, at(1), -1, at(4), -1,

@@ -21,7 +21,7 @@ constexpr int MostPixelsASide = 65535;
 void check_side(std::string_view what, int size) {
   if (size >= 1 && size <= MostPixelsASide) return;
   throw InvalidArgument(
-      fmt::format("resize_image: {} is {}; it lies in 1 .. {}", what, size, MostPixelsASide));
+      fmt::format("resize_image: {} is {}; it lies between 1 and {}", what, size, MostPixelsASide));
 }
 
 void check_window(std::string_view what, int begin, int length, int size) {

@@ -56,7 +56,7 @@ class ImageResizer {
 ///
 /// @param source  at least one pixel; must not point into `result`
 /// @param result  keeps its memory
-/// @throws InvalidArgument  if a size is not in 1 .. 65,535
+/// @throws InvalidArgument  if a size does not lie between 1 and 65,535
 ///
 /// Costs about (h_source * width + height * width) * reach multiplications a channel, where
 /// the reach is 2 times the reduction, at least 2; twice that for bicubic.

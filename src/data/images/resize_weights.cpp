@@ -6,10 +6,10 @@
 namespace rcap {
 namespace {
 
-/// A triangle of height 1 over -1 .. 1.
+/// A triangle of height 1 from -1 to 1.
 double triangle(double x) { return std::max(0.0, 1.0 - std::abs(x)); }
 
-/// Two cubic pieces, over 0 .. 1 and 1 .. 2, and their mirror image.
+/// Two cubic pieces, from 0 to 1 and from 1 to 2, and their mirror image.
 double cubic(double x) {
   constexpr double A = -0.5;
   x = std::abs(x);

@@ -29,7 +29,7 @@ struct TransformOptions {
   Normalization normalization{};
 };
 
-/// Crop, resize, crop, flip, augmentation, scaling to 0 .. 1 and normalisation in one go. For
+/// Crop, resize, crop, flip, augmentation, scaling to [0, 1] and normalisation in one go. For
 /// evaluation nothing is random: crops are central, nothing is flipped or augmented.
 ///
 /// For training the numbers of a sample are drawn in this order, each only where the options

@@ -43,15 +43,15 @@ const Line& line_of(AugmentOperation operation) {
   const auto number = static_cast<std::size_t>(operation);
   if (number < Lines.size()) return Lines[number];
   throw InvalidArgument(
-      fmt::format("augment: operation {}; it lies in 0 .. {}", number, Lines.size() - 1));
+      fmt::format("augment: operation {}; it lies between 0 and {}", number, Lines.size() - 1));
 }
 
 void check(const Augmentation& augmentation) {
   const Line& line = line_of(augmentation.operation);
   const int bins = has_bins(augmentation.operation) ? AugmentBinCount : 1;
   if (augmentation.bin < 0 || augmentation.bin >= bins) {
-    throw InvalidArgument(fmt::format("augment: bin {} of {}; it lies in 0 .. {}", augmentation.bin,
-                                      line.name, bins - 1));
+    throw InvalidArgument(fmt::format("augment: bin {} of {}; it lies between 0 and {}",
+                                      augmentation.bin, line.name, bins - 1));
   }
   if (augmentation.negative && !line.has_two_directions) {
     throw InvalidArgument(fmt::format("augment: {} has one direction only", line.name));

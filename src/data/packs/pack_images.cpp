@@ -36,7 +36,7 @@ void check_options(const PackOptions& options) {
        {std::pair{"resize", recipe.resize}, std::pair{"center_crop", recipe.center_crop}}) {
     if (side >= 0 && side <= LongestSide) continue;
     throw InvalidArgument(
-        fmt::format("pack_images: {} is {}; it lies in 0 .. {}", name, side, LongestSide));
+        fmt::format("pack_images: {} is {}; it lies between 0 and {}", name, side, LongestSide));
   }
   if (recipe.fast_decode && (recipe.resize == 0 || recipe.center_crop > 0)) {
     throw InvalidArgument(

@@ -16,14 +16,14 @@ namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
+using packed_format::checksum_of;
+using packed_format::decode_description;
 using packed_format::Entry;
 using packed_format::Head;
 using packed_format::Magic;
 using packed_format::NoGroup;
-using packed_format::Version;
-using packed_format::checksum_of;
-using packed_format::decode_description;
 using packed_format::refuse_at;
+using packed_format::Version;
 
 /// The head of a file whose sizes add up.
 Head read_head(const fs::path& path, std::span<const std::byte> bytes) {
@@ -205,7 +205,7 @@ void PackedFile::check_entries() const {
     check_meaning(i, found);
     if (found.name_end < name_end || found.name_end > head_.name_bytes) {
       refuse_field(i, offsetof(Entry, name_end),
-                   fmt::format("its name ends at {} of the names; it lies in {} .. {}",
+                   fmt::format("its name ends at {} of the names; it lies between {} and {}",
                                found.name_end, name_end, head_.name_bytes));
     }
     name_end = found.name_end;
@@ -231,7 +231,7 @@ void PackedFile::check_place(std::size_t image, const Entry& found, std::uint64_
   const std::uint64_t pixels = std::uint64_t{found.height} * found.width;
   if (pixels == 0 || pixels > static_cast<std::uint64_t>(MostPixels)) {
     refuse_field(image, offsetof(Entry, height),
-                 fmt::format("it has {} x {} pixels; an image has 1 .. {}", found.width,
+                 fmt::format("it has {} x {} pixels; an image has between 1 and {}", found.width,
                              found.height, MostPixels));
   }
   const std::uint64_t bytes = pixels * static_cast<std::uint64_t>(description_.channels);

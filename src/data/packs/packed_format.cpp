@@ -66,7 +66,7 @@ class Cursor {
     const std::size_t at = at_;
     const auto number = value<std::uint32_t>(what);
     if (number > LongestSide) {
-      refuse(at, fmt::format("{} is {}; it lies in 0 .. {}", what, number, LongestSide));
+      refuse(at, fmt::format("{} is {}; it lies between 0 and {}", what, number, LongestSide));
     }
     return static_cast<int>(number);
   }

@@ -143,8 +143,9 @@ void check_labels(const fs::path& path, const CifarFormat& format, std::size_t r
   for (std::size_t i = 0; i < format.labels.size(); ++i) {
     const LabelField& field = format.labels[i];
     if (bytes[i] < field.count) continue;
-    throw BadFile(fmt::format("{}: {} of image {} is {}; {} labels lie in 0 .. {}", path.string(),
-                              field.name, record, bytes[i], format.title, field.count - 1));
+    throw BadFile(fmt::format("{}: {} of image {} is {}; {} labels lie between 0 and {}",
+                              path.string(), field.name, record, bytes[i], format.title,
+                              field.count - 1));
   }
 }
 

@@ -89,8 +89,8 @@ std::vector<std::uint8_t> read_data(PayloadReader& reader, const fs::path& path,
 
 void check_side(const fs::path& path, std::string_view what, std::uint32_t size) {
   if (size >= 1 && size <= MostPixelsASide) return;
-  throw BadFile(fmt::format("{}: images have {} {}; it lies in 1 .. {}", path.string(), what, size,
-                            MostPixelsASide));
+  throw BadFile(fmt::format("{}: images have {} {}; it lies between 1 and {}", path.string(), what,
+                            size, MostPixelsASide));
 }
 
 void check_not_empty(const fs::path& path, std::string_view what, std::uint32_t count) {
@@ -142,8 +142,8 @@ Split read_idx_split(const fs::path& images_path, const fs::path& labels_path,
   }
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < class_count) continue;
-    throw BadFile(fmt::format("{}: label {} is {}; labels lie in 0 .. {}", labels_path.string(), i,
-                              labels[i], class_count - 1));
+    throw BadFile(fmt::format("{}: label {} is {}; labels lie between 0 and {}",
+                              labels_path.string(), i, labels[i], class_count - 1));
   }
   const ImageShape shape{images.height, images.width, 1};
   const std::vector<MemoryImages::Part> parts{{images_path.filename().string(), images.count}};

@@ -35,8 +35,8 @@ void take_row(const MatFile& file, const MatMatrix& id_cell, const MatMatrix& wn
               std::vector<std::string>& wnids) {
   const double id = file.number(id_cell);
   if (!(id >= 1) || id > static_cast<double>(wnids.size()) || id != std::floor(id)) {
-    file.refuse(id_cell.offset, fmt::format("{} is {}; it is a whole number in 1 .. {}", IdField,
-                                            id, wnids.size()));
+    file.refuse(id_cell.offset, fmt::format("{} is {}; it is a whole number between 1 and {}",
+                                            IdField, id, wnids.size()));
   }
   std::string wnid = file.text(wnid_cell);
   if (!is_wnid(wnid)) {

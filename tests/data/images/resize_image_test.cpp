@@ -71,7 +71,7 @@ TEST(ResizeImage, CopiesWhereTheSizeStays) {
 TEST(ResizeImage, RefusesSizesAndChannelsOutOfRange) {
   const Image image = counting_image(5, 4, 3);
   EXPECT_THAT(message_of<InvalidArgument>([&] { (void)resized(image, 0, 4); }),
-              HasSubstr("the height is 0; it lies in 1 .. 65535"));
+              HasSubstr("the height is 0; it lies between 1 and 65535"));
   EXPECT_THAT(message_of<InvalidArgument>([&] { (void)resized(image, 4, 70000); }),
               HasSubstr("the width is 70000"));
   EXPECT_THAT(message_of<InvalidArgument>([&] { (void)resized(Image{}, 4, 4); }),

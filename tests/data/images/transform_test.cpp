@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Scaled to 0 .. 1 and nothing more, so that numbers are levels over 255.
+/// Scaled to [0, 1] and nothing more, so that numbers are levels over 255.
 const Normalization Plain{{0, 0, 0}, {1, 1, 1}};
 
 std::vector<int> levels(const Transform& transform, const Image& image,

@@ -147,7 +147,7 @@ TEST(TrivialAugment, SolarizesFromTheThresholdOn) {
 }
 
 TEST(TrivialAugment, StretchesEachChannelToAllLevels) {
-  // Red from 100 .. 185: times 3. Green has one level and stays. Blue is stretched already.
+  // Red from 100 to 185: times 3. Green has one level and stays. Blue is stretched already.
   const Image image{{100, 9, 0, 120, 9, 100, 185, 9, 255}, 1, 3, 3};
   EXPECT_THAT(augmented(image, {Operation::AutoContrast}),
               ElementsAre(0, 9, 0, 60, 9, 100, 255, 9, 255));
@@ -174,18 +174,18 @@ TEST(TrivialAugment, RefusesWhatAnOperationDoesNotHave) {
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 (void)augmented(image, {Operation::ShearX, 31});
               }),
-              HasSubstr("bin 31 of ShearX; it lies in 0 .. 30"));
+              HasSubstr("bin 31 of ShearX; it lies between 0 and 30"));
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 (void)augmented(image, {Operation::Equalize, 1});
               }),
-              HasSubstr("bin 1 of Equalize; it lies in 0 .. 0"));
+              HasSubstr("bin 1 of Equalize; it lies between 0 and 0"));
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 (void)augmented(image, {Operation::Posterize, 1, true});
               }),
               HasSubstr("Posterize has one direction only"));
   EXPECT_THAT(
       message_of<InvalidArgument>([&] { (void)augmented(image, {static_cast<Operation>(14)}); }),
-      HasSubstr("operation 14; it lies in 0 .. 13"));
+      HasSubstr("operation 14; it lies between 0 and 13"));
   EXPECT_THAT(message_of<InvalidArgument>(
                   [] { (void)augmented(counting_image(2, 2, 2), {Operation::Identity}); }),
               HasSubstr("the image has 2 channels"));

@@ -145,7 +145,7 @@ const std::vector<Case> Cases{
      {"byte 472", "4294967295 x 4294967295 pixels"}},
     {"more pixels than an image may have",
      [](Forgery& f) { f.set_entry(0, offsetof(Entry, height), 20'000'000U); },
-     {"byte 472", "6 x 20000000 pixels; an image has 1 .. 100000000"}},
+     {"byte 472", "6 x 20000000 pixels; an image has between 1 and 100000000"}},
     {"an image that reaches into the index",
      [](Forgery& f) { f.set_entry(4, offsetof(Entry, height), 5U); },
      {"byte 632", "image 4: its 4 x 5 pixels take 60 bytes where 48 are left"}},

@@ -309,7 +309,7 @@ TEST_F(PackImages, RefusesOptionsThatMakeNoSense) {
     return message_of<InvalidArgument>(
         [&] { (void)pack_images(Small, "root", out_, {.recipe = recipe}); });
   };
-  EXPECT_THAT(message({.resize = -1}), HasSubstr("resize is -1; it lies in 0 .. 65535"));
+  EXPECT_THAT(message({.resize = -1}), HasSubstr("resize is -1; it lies between 0 and 65535"));
   EXPECT_THAT(message({.center_crop = 65536}), HasSubstr("center_crop is 65536"));
   EXPECT_THAT(message({.fast_decode = true}), HasSubstr("fast decoding"));
   EXPECT_THAT(message({.fast_decode = true, .center_crop = 5, .resize = 4}),

@@ -109,7 +109,7 @@ TEST_F(CelebaLists, RefuseEveryMalformedLineOfThePartition) {
       {
           {"empty", "", "list_eval.txt: is empty"},
           {"a split of 3", "000001.jpg 0\n000002.jpg 3\n",
-           "line 2: the split is \"3\"; it is a whole number in 0 .. 2"},
+           "line 2: the split is \"3\"; it is a whole number between 0 and 2"},
           {"no split", "000001.jpg\n", "line 1: has 1 fields; 2 are expected"},
           {"a third field", "000001.jpg 0 0\n", "line 1: has 3 fields"},
           {"a blank line", "000001.jpg 0\n\n000002.jpg 0\n", "line 2: has 0 fields"},

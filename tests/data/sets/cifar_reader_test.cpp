@@ -100,7 +100,7 @@ TEST_F(ReadCifar, RefusesLabelsOutOfRange) {
   put_file(folder_ / "data_batch_5.bin", cifar_records(12, 1, 11));
   EXPECT_THAT(
       refusal(CifarKind::Cifar10),
-      HasSubstr("data_batch_5.bin: label of image 10 is 10; CIFAR-10 labels lie in 0 .. 9"));
+      HasSubstr("data_batch_5.bin: label of image 10 is 10; CIFAR-10 labels lie between 0 and 9"));
   put_cifar100_files(1);
   Bytes record = cifar_records(1, 2, 100);
   record[0] = 20;

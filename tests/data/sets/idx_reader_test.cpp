@@ -105,9 +105,10 @@ TEST(ReadIdxImages, RefusesSizesThatCannotBeInTheFileBeforeTakingMemory) {
 
 TEST(ReadIdxImages, RefusesImagesWithoutPixelsAndFilesWithoutImages) {
   EXPECT_THAT(refusal_of_images(idx(Images, {0, 2, 2}, {})), HasSubstr("holds no image"));
-  EXPECT_THAT(refusal_of_images(idx(Images, {2, 0, 2}, {})), HasSubstr("height 0; it lies in"));
+  EXPECT_THAT(refusal_of_images(idx(Images, {2, 0, 2}, {})),
+              HasSubstr("height 0; it lies between"));
   EXPECT_THAT(refusal_of_images(idx(Images, {1, 1, 0x7fffffff}, {})),
-              HasSubstr("width 2147483647; it lies in 1 .. 32768"));
+              HasSubstr("width 2147483647; it lies between 1 and 32768"));
   EXPECT_THAT(refusal_of_labels(idx(Labels, {0}, {})), HasSubstr("holds no label"));
 }
 
@@ -178,7 +179,7 @@ TEST_F(ReadIdxSplit, RefusesOtherCountsAndLabelsOutOfRange) {
               AllOf(HasSubstr("labels: holds 3 labels"), HasSubstr("images holds 2 images")));
   put(idx(Images, {3, 1, 1}, {0, 1, 2}), idx(Labels, {3}, {0, 9, 10}));
   EXPECT_THAT(message_of<BadFile>([&] { (void)read(10); }),
-              HasSubstr("label 2 is 10; labels lie in 0 .. 9"));
+              HasSubstr("label 2 is 10; labels lie between 0 and 9"));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST_F(Synsets, AreRefusedByWhatIsWrongWithThem) {
   EXPECT_THAT(told({.rows = good, .fields = {"ILSVRC2012_ID"}}), HasSubstr("has no field WNID"));
   EXPECT_THAT(told({.rows = {}}), HasSubstr("0 cells do not make whole rows of 4 fields"));
   EXPECT_THAT(told({.rows = {{1, "n00000010"}, {3, "n00000030"}}}),
-              HasSubstr("ILSVRC2012_ID is 3; it is a whole number in 1 .. 2"));
+              HasSubstr("ILSVRC2012_ID is 3; it is a whole number between 1 and 2"));
   EXPECT_THAT(told({.rows = {{0, "n00000010"}}}), HasSubstr("ILSVRC2012_ID is 0"));
   EXPECT_THAT(told({.rows = {{1, "n00000010"}, {1, "n00000020"}}}),
               HasSubstr("ILSVRC2012_ID 1 stands twice"));
@@ -131,7 +131,8 @@ TEST(ReadImagenetGroundTruth, RefusesEveryMalformedLine) {
   expect_all_refused(
       {
           {"empty", "", "truth.txt: is empty"},
-          {"id 0", "1\n0\n", "line 2: the ILSVRC id is \"0\"; it is a whole number in 1 .. 1000"},
+          {"id 0", "1\n0\n",
+           "line 2: the ILSVRC id is \"0\"; it is a whole number between 1 and 1000"},
           {"an id above 1000", "1001\n", "line 1: the ILSVRC id is \"1001\""},
           {"a wnid", "n01440764\n", "line 1: the ILSVRC id is \"n01440764\""},
           {"a blank", "1\n 2\n", "line 2: the ILSVRC id is \" 2\""},

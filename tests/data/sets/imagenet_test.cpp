@@ -47,7 +47,7 @@ class OpenImagenet : public testing::Test {
       put_file(folder_ / "val" / name, encode_jpeg(counting_image(5, 7, 3)));
     }
   }
-  /// Images 1 .. 4 of the ILSVRC ids 2, 1, 3, 1; the devkit in `place`.
+  /// Images 1 to 4 of the ILSVRC ids 2, 1, 3, 1; the devkit in `place`.
   void put_flat_val(const std::string& place) const {
     for (const char* number : {"1", "2", "3", "4"}) {
       put_file(folder_ / ("val/ILSVRC2012_val_0000000" + std::string(number) + ".JPEG"),

@@ -57,7 +57,7 @@ struct OldStorage {
 [[nodiscard]] std::string old_file(const std::string& pickle,
                                    const std::vector<OldStorage>& storages);
 
-/// Two tensors of one storage of six floats 0 .. 5: "weight", 2 x 3, and "turned", its
+/// Two tensors of one storage of six floats 0 to 5: "weight", 2 x 3, and "turned", its
 /// transpose; and "flags" of three truth values 1 0 1.
 [[nodiscard]] std::string small_archive(bool zip64 = false);
 [[nodiscard]] std::string small_old_file();
