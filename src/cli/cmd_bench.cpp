@@ -18,8 +18,8 @@
 #include "cli/cmd_bench_data.hpp"
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
+#include "cli/median_and_range.hpp"
 #include "cli/progress_bar.hpp"
-#include "cli/spread.hpp"
 #include "cli/synthetic_data.hpp"
 #include "core/chunks.hpp"
 #include "rcap/core/error.hpp"
@@ -304,12 +304,12 @@ double peak_per_sample(const BenchSelectArguments& arguments, const SelectBench&
 
 void print_json(const BenchSelectArguments& arguments, const SelectBench& bench) {
   nlohmann::ordered_json json;
-  put_spread(json, "select_ns_per_sample", bench.timings().select);
-  put_spread(json, "observe_ns_per_sample", bench.timings().observe);
-  put_spread(json, "floor_ns_per_sample", bench.timings().floor);
-  put_spread(json, "order_ns_per_selected", bench.timings().order);
-  put_spread(json, "one_thread_ns_per_sample", bench.timings().one_thread);
-  put_spread(json, "speed_up", bench.timings().speed_up);
+  put_median_and_range(json, "select_ns_per_sample", bench.timings().select);
+  put_median_and_range(json, "observe_ns_per_sample", bench.timings().observe);
+  put_median_and_range(json, "floor_ns_per_sample", bench.timings().floor);
+  put_median_and_range(json, "order_ns_per_selected", bench.timings().order);
+  put_median_and_range(json, "one_thread_ns_per_sample", bench.timings().one_thread);
+  put_median_and_range(json, "speed_up", bench.timings().speed_up);
   if (!arguments.beside_one) {  // else it would be that of two pruners
     json["peak_bytes_per_sample"] = peak_per_sample(arguments, bench);
     json["peak_without_making_the_data"] = bench.peak().can_reset();
@@ -335,9 +335,9 @@ void print_json(const BenchSelectArguments& arguments, const SelectBench& bench)
 
 void print_row(std::string_view name, const std::vector<double>& times, double samples) {
   if (times.empty()) return;
-  const Spread spread = spread_of(times);
-  fmt::print("{:<8} {:>10.3f} {:>10.3f} {:>10.3f} {:>14.3f}\n", name, spread.median, spread.lowest,
-             spread.highest, spread.median * samples * 1e-6);
+  const MedianAndRange found = median_and_range_of(times);
+  fmt::print("{:<8} {:>10.3f} {:>10.3f} {:>10.3f} {:>14.3f}\n", name, found.median, found.lowest,
+             found.highest, found.median * samples * 1e-6);
 }
 
 void print_table(const BenchSelectArguments& arguments, const SelectBench& bench) {
@@ -357,9 +357,9 @@ void print_table(const BenchSelectArguments& arguments, const SelectBench& bench
   print_row("order", bench.timings().order, selected);
   print_row("one", bench.timings().one_thread, samples);
   if (!bench.timings().speed_up.empty()) {
-    const Spread spread = spread_of(bench.timings().speed_up);
-    fmt::print("{:<8} {:>10.3f} {:>10.3f} {:>10.3f}\n", "faster", spread.median, spread.lowest,
-               spread.highest);
+    const MedianAndRange found = median_and_range_of(bench.timings().speed_up);
+    fmt::print("{:<8} {:>10.3f} {:>10.3f} {:>10.3f}\n", "faster", found.median, found.lowest,
+               found.highest);
   }
   if (!arguments.beside_one) {
     fmt::print("\npeak     {:.2f} bytes a sample{}", peak_per_sample(arguments, bench),

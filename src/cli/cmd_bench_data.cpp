@@ -13,8 +13,8 @@
 
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
+#include "cli/median_and_range.hpp"
 #include "cli/progress_bar.hpp"
-#include "cli/spread.hpp"
 #include "data/batch_reader.hpp"
 #include "data/open_dataset.hpp"
 #include "rcap/core/error.hpp"
@@ -125,7 +125,7 @@ Result run_passes(const BenchDataArguments& arguments, const Split& split,
 
 void print_json(const BenchDataArguments& arguments, const Result& result) {
   nlohmann::ordered_json json;
-  put_spread(json, "samples_per_second", result.rates);
+  put_median_and_range(json, "samples_per_second", result.rates);
   json["dataset"] = arguments.dataset;
   json["data"] = arguments.data.folder.string();
   json["samples"] = result.samples;
@@ -142,13 +142,13 @@ void print_json(const BenchDataArguments& arguments, const Result& result) {
 }
 
 void print_text(const BenchDataArguments& arguments, const Result& result) {
-  const Spread spread = spread_of(result.rates);
+  const MedianAndRange found = median_and_range_of(result.rates);
   fmt::print("{} images a pass to {} x {} x {}, {} worker(s), batches of {}\n", result.samples,
              result.shape.height, result.shape.width, result.shape.channels,
              arguments.reader.workers, arguments.reader.batch_size);
   fmt::print("{}, {}, rcap {}\n\n", cpu_model(), compiler_version(), rcap_version());
-  fmt::print("images a second: {:.0f} (lowest {:.0f}, highest {:.0f}, {} passes)\n", spread.median,
-             spread.lowest, spread.highest, arguments.repeat);
+  fmt::print("images a second: {:.0f} (lowest {:.0f}, highest {:.0f}, {} passes)\n", found.median,
+             found.lowest, found.highest, arguments.repeat);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ Panel beta_panel(const BetaLines& lines, const std::vector<BetaLine>& all,
   Panel panel = accuracy_panel(accuracy, "beta");
   std::set<double> betas;
   for (const auto& [key, groups] : lines) {
-    Series series{.look = look_of(all, key), .spread = chart::Spread::Bars};
+    Series series{.look = look_of(all, key), .spread = chart::SpreadMarks::Bars};
     for (const RunGroup& group : groups) {
       series.points.push_back(accuracy_point(*group.beta, final_accuracies(group, accuracy)));
       betas.insert(*group.beta);
@@ -127,7 +127,7 @@ double radius_of(const RunGroup& group) {
 chart::Point cost_point(const RunGroup& group, const Accuracy& accuracy) {
   std::vector<double> seconds;
   for (const RunResult* run : group.runs) seconds.push_back(run->summary.seconds.total());
-  const double cost = spread_of(seconds).mean;
+  const double cost = mean_and_deviation_of(seconds).mean;
   chart::Point point = accuracy_point(cost, final_accuracies(group, accuracy));
   point.radius = radius_of(group);
   point.note = fmt::format("{}, {}: {:.1f} %, {:.1f} s", group.method,
@@ -154,7 +154,7 @@ Panel cost_panel(const StudyResults& results, const std::vector<RunGroup>& group
     series.points.push_back(points.back());
     series.look = look_of(results, group.method);
     series.thin = true;
-    series.spread = chart::Spread::Bars;
+    series.spread = chart::SpreadMarks::Bars;
   }
   for (auto& [method, series] : by_method) panel.series.push_back(std::move(series));
   draw_reference_last(panel);
@@ -166,7 +166,7 @@ Panel cost_panel(const StudyResults& results, const std::vector<RunGroup>& group
 
 /// Means over the seeds of one method, at every epoch that all of them evaluated.
 Series curve_of(const RunGroup& group, chart::Look look, const Accuracy& accuracy) {
-  Series series{.look = look, .spread = chart::Spread::Band};
+  Series series{.look = look, .spread = chart::SpreadMarks::Band};
   const std::size_t run_count = group.runs.size();
   std::vector<double> seen(run_count, 0);
   for (std::size_t epoch = 0; epoch < group.runs.front()->epochs.size(); ++epoch) {
@@ -179,7 +179,7 @@ Series curve_of(const RunGroup& group, chart::Look look, const Accuracy& accurac
         accuracies.push_back((*epochs[epoch].evaluation).*accuracy.value);
     }
     if (accuracies.size() < run_count) continue;
-    const double mean_seen = spread_of(seen).mean;
+    const double mean_seen = mean_and_deviation_of(seen).mean;
     series.points.push_back(accuracy_point(mean_seen, accuracies));
     series.points.back().note = fmt::format("{}: {:.1f} %, {:.0f} samples", group.method,
                                             series.points.back().y, mean_seen);

@@ -192,7 +192,7 @@ ClassPoint mean_of_classes(const RunResult& run, const Classes& classes, std::si
     const double loss = mean_loss(run, classes[i]);
     if (std::isfinite(loss)) losses.push_back(loss);
   }
-  mean.loss = losses.empty() ? std::nan("") : spread_of(losses).mean;
+  mean.loss = losses.empty() ? std::nan("") : mean_and_deviation_of(losses).mean;
   return mean;
 }
 

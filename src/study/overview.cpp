@@ -19,22 +19,21 @@ using Line = std::array<std::string, Columns>;
 bool is_full(const RunGroup& group) { return group.runs.front()->summary.method == "full"; }
 
 template <class Value>
-Spread spread_over_seeds(const RunGroup& group, Value&& value) {
+MeanAndDeviation over_seeds(const RunGroup& group, Value&& value) {
   std::vector<double> values;
   for (const RunResult* run : group.runs) values.push_back(value(run->summary));
-  return spread_of(values);
+  return mean_and_deviation_of(values);
 }
 
 std::string percent_text(const RunGroup& group, double Evaluation::*accuracy) {
-  const Spread spread = spread_over_seeds(
+  const MeanAndDeviation found = over_seeds(
       group, [&](const Summary& summary) { return 100 * (summary.evaluation.*accuracy); });
-  if (spread.count == 1) return fmt::format("{:.1f}", spread.mean);
-  return fmt::format("{:.1f} ± {:.1f}", spread.mean, spread.deviation);
+  if (found.count == 1) return fmt::format("{:.1f}", found.mean);
+  return fmt::format("{:.1f} ± {:.1f}", found.mean, found.deviation);
 }
 
 double seconds_of(const RunGroup& group) {
-  return spread_over_seeds(group, [](const Summary& summary) { return summary.seconds.total(); })
-      .mean;
+  return over_seeds(group, [](const Summary& summary) { return summary.seconds.total(); }).mean;
 }
 
 Line line_of(const RunGroup& group, const RunGroup* full) {

@@ -94,12 +94,12 @@ std::vector<chart::LegendEntry> method_legend(const StudyResults& results,
 }
 
 chart::Point accuracy_point(double x, const std::vector<double>& accuracies) {
-  const Spread spread = spread_of(accuracies);
+  const MeanAndDeviation found = mean_and_deviation_of(accuracies);
   chart::Point point;
   point.x = x;
-  point.y = 100 * spread.mean;
-  point.low = 100 * (spread.mean - spread.deviation);
-  point.high = 100 * (spread.mean + spread.deviation);
+  point.y = 100 * found.mean;
+  point.low = 100 * (found.mean - found.deviation);
+  point.high = 100 * (found.mean + found.deviation);
   return point;
 }
 

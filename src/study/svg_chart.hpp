@@ -24,7 +24,7 @@ struct Point {
 };
 
 enum class Join { None, Straight, Steps };
-enum class Spread { None, Band, Bars };
+enum class SpreadMarks { None, Band, Bars };
 
 struct Series {
   Look look = 0;
@@ -32,7 +32,7 @@ struct Series {
   Join join = Join::Straight;
   bool thin = false;
   bool markers = true;  ///< a few on a line, each on its point; one a point without a line
-  Spread spread = Spread::None;
+  SpreadMarks spread = SpreadMarks::None;
 };
 
 /// Points without a place, such as 0 on a logarithmic axis, are left out and interrupt the line.

@@ -156,8 +156,8 @@ std::string draw_markers(const Series& series, const Plane& plane) {
 
 std::string draw_series(const Series& series, const Plane& plane) {
   std::string svg = fmt::format("<g class=\"{}\">\n", colour_class(series.look));
-  if (series.spread == Spread::Band) svg += draw_band(series, plane);
-  if (series.spread == Spread::Bars) svg += draw_bars(series, plane);
+  if (series.spread == SpreadMarks::Band) svg += draw_band(series, plane);
+  if (series.spread == SpreadMarks::Bars) svg += draw_bars(series, plane);
   if (series.join != Join::None) svg += draw_line(series, plane);
   if (series.markers) svg += draw_markers(series, plane);
   return svg + "</g>\n";
@@ -173,7 +173,7 @@ std::optional<PanelRanges> ranges_of(const Panel& panel) {
       if (!has_place(panel.x.scale, point.x) || !has_place(panel.y.scale, point.y)) continue;
       xs.push_back(point.x);
       ys.push_back(point.y);
-      if (series.spread == Spread::None) continue;
+      if (series.spread == SpreadMarks::None) continue;
       for (const double end : {point.low, point.high}) {
         if (end >= panel.y.least && end <= panel.y.most) ys.push_back(end);
       }

@@ -119,9 +119,9 @@ std::string to_csv(const Table& table) {
   for (const Table::Row& row : table.rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       if (!row.cells[i]) continue;
-      const Spread& spread = row.cells[i]->spread;
+      const MeanAndDeviation& found = row.cells[i]->value;
       text += fmt::format("{},{},{},{},{},{}\n", csv_field(row.dataset), row.pruning_rate,
-                          csv_field(table.columns[i]), spread.count, spread.mean, spread.deviation);
+                          csv_field(table.columns[i]), found.count, found.mean, found.deviation);
     }
   }
   return text;

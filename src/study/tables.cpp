@@ -87,17 +87,17 @@ std::string name_of(Metric metric) {
   return metric == Metric::Worst ? "worst-group" : "average-group";
 }
 
-std::string with_deviation(const Spread& spread, int decimals, int usual_count) {
+std::string with_deviation(const MeanAndDeviation& value, int decimals, int usual_count) {
   std::string text =
-      fmt::format("{:.{}f} ± {:.{}f}", spread.mean, decimals, spread.deviation, decimals);
-  if (spread.count != usual_count) text += fmt::format(" (n = {})", spread.count);
+      fmt::format("{:.{}f} ± {:.{}f}", value.mean, decimals, value.deviation, decimals);
+  if (value.count != usual_count) text += fmt::format(" (n = {})", value.count);
   return text;
 }
 
 /// Ranks by what a reader sees, so that equal numbers are equally good.
 void rank_row(Table::Row& row) {
   std::set<double, std::greater<>> shown;
-  const auto seen = [](const Table::Cell& cell) { return std::round(10 * cell.spread.mean); };
+  const auto seen = [](const Table::Cell& cell) { return std::round(10 * cell.value.mean); };
   for (const auto& cell : row.cells) {
     if (cell && !cell->is_full) shown.insert(seen(*cell));
   }
@@ -136,10 +136,10 @@ std::string seconds_text(double seconds) {
   return seconds < 100 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
 }
 
-Spread cost_of(const Runs& runs) {
+MeanAndDeviation cost_of(const Runs& runs) {
   std::vector<double> seconds;
   for (const RunResult* run : runs) seconds.push_back(run->summary.seconds.total());
-  return spread_of(seconds);
+  return mean_and_deviation_of(seconds);
 }
 
 /// Values of `ours` minus those of `theirs` with the same seed.
@@ -157,16 +157,16 @@ std::vector<double> paired_differences(const Runs& ours, const Runs& theirs, Met
 
 }  // namespace
 
-Spread spread_of(const std::vector<double>& values) {
-  if (values.empty()) throw InvalidArgument("spread_of: there are no values");
+MeanAndDeviation mean_and_deviation_of(const std::vector<double>& values) {
+  if (values.empty()) throw InvalidArgument("mean_and_deviation_of: there are no values");
   const auto count = static_cast<double>(values.size());
-  Spread spread;
-  spread.count = static_cast<int>(values.size());
-  spread.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  MeanAndDeviation found;
+  found.count = static_cast<int>(values.size());
+  found.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
   double squares = 0;
-  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
-  spread.deviation = std::sqrt(squares / count);
-  return spread;
+  for (const double value : values) squares += (value - found.mean) * (value - found.mean);
+  found.deviation = std::sqrt(squares / count);
+  return found;
 }
 
 Table accuracy_table(const StudyResults& results, Metric metric) {
@@ -179,8 +179,8 @@ Table accuracy_table(const StudyResults& results, Metric metric) {
                    if (runs.empty()) return cell;
                    std::vector<double> values;
                    for (const RunResult* run : runs) values.push_back(percent_of(*run, metric));
-                   const Spread spread = spread_of(values);
-                   cell = {spread, with_deviation(spread, 1, seeds), 0, is_full(*runs.front())};
+                   const MeanAndDeviation found = mean_and_deviation_of(values);
+                   cell = {found, with_deviation(found, 1, seeds), 0, is_full(*runs.front())};
                    return cell;
                  });
   for (Table::Row& row : table.rows) rank_row(row);
@@ -207,10 +207,10 @@ Table difference_table(const StudyResults& results, Metric metric) {
             paired_differences(runs_of(results, dataset, rate, column),
                                runs_of(results, dataset, rate, compared_with), metric);
         if (values.empty()) return cell;
-        const Spread spread = spread_of(values);
-        std::string text = with_deviation(spread, 1, seeds);
-        if (spread.mean > 0) text.insert(0, "+");
-        cell = {spread, text, 0, false};
+        const MeanAndDeviation found = mean_and_deviation_of(values);
+        std::string text = with_deviation(found, 1, seeds);
+        if (found.mean > 0) text.insert(0, "+");
+        cell = {found, text, 0, false};
         return cell;
       });
   table.title =
@@ -237,7 +237,7 @@ Table cost_table(const StudyResults& results) {
                              std::optional<Table::Cell> cell;
                              const Runs runs = runs_of(results, dataset, rate, column);
                              if (runs.empty()) return cell;
-                             const Spread cost = cost_of(runs);
+                             const MeanAndDeviation cost = cost_of(runs);
                              std::string text = seconds_text(cost.mean);
                              const Runs full = find_full(dataset);
                              if (!full.empty() && !is_full(*runs.front())) {

@@ -10,19 +10,19 @@
 namespace rcap {
 
 /// Mean and population deviation over seeds, as the paper has them.
-struct Spread {
+struct MeanAndDeviation {
   int count = 0;
   double mean = 0;
   double deviation = 0;
 };
 
 /// @throws InvalidArgument  no values
-[[nodiscard]] Spread spread_of(const std::vector<double>& values);
+[[nodiscard]] MeanAndDeviation mean_and_deviation_of(const std::vector<double>& values);
 
 /// Numbers of a study: a row for each data set and pruning rate, a column for each method.
 struct Table {
   struct Cell {
-    Spread spread;
+    MeanAndDeviation value;
     std::string text;      ///< "55.1 ± 1.2", in the notation of Markdown
     int rank = 0;          ///< 1 best, 2 second best in its row; 0: neither
     bool is_full = false;  ///< trained on everything: not ranked

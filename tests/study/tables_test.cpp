@@ -40,13 +40,13 @@ class Tables : public testing::Test {
   StudyResults results_;
 };
 
-TEST(SpreadOf, IsThePopulationDeviation) {
+TEST(MeanAndDeviationOf, IsThePopulationDeviation) {
   // 2, 4, 6: squares 4 + 0 + 4 over three.
-  const Spread spread = spread_of({2, 4, 6});
-  EXPECT_EQ(spread.count, 3);
-  EXPECT_DOUBLE_EQ(spread.mean, 4);
-  EXPECT_DOUBLE_EQ(spread.deviation, std::sqrt(8.0 / 3));
-  EXPECT_THROW((void)spread_of({}), InvalidArgument);
+  const MeanAndDeviation found = mean_and_deviation_of({2, 4, 6});
+  EXPECT_EQ(found.count, 3);
+  EXPECT_DOUBLE_EQ(found.mean, 4);
+  EXPECT_DOUBLE_EQ(found.deviation, std::sqrt(8.0 / 3));
+  EXPECT_THROW((void)mean_and_deviation_of({}), InvalidArgument);
 }
 
 TEST_F(Tables, TellMeanAndDeviationOverSeeds) {

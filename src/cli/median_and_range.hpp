@@ -10,12 +10,12 @@
 namespace rcap::cli {
 
 /// What a row of measurements comes down to.
-struct Spread {
+struct MedianAndRange {
   double median, lowest, highest;
 };
 
 /// @param values  at least one
-[[nodiscard]] inline Spread spread_of(std::vector<double> values) {
+[[nodiscard]] inline MedianAndRange median_and_range_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t middle = values.size() / 2;
   const double median =
@@ -24,13 +24,13 @@ struct Spread {
 }
 
 /// As NAME, NAME_min and NAME_max; nothing of nothing.
-inline void put_spread(nlohmann::ordered_json& json, const std::string& name,
-                       const std::vector<double>& values) {
+inline void put_median_and_range(nlohmann::ordered_json& json, const std::string& name,
+                                 const std::vector<double>& values) {
   if (values.empty()) return;
-  const Spread spread = spread_of(values);
-  json[name] = spread.median;
-  json[name + "_min"] = spread.lowest;
-  json[name + "_max"] = spread.highest;
+  const MedianAndRange summary = median_and_range_of(values);
+  json[name] = summary.median;
+  json[name + "_min"] = summary.lowest;
+  json[name + "_max"] = summary.highest;
 }
 
 }  // namespace rcap::cli
