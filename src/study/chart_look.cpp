@@ -56,12 +56,12 @@ constexpr std::array<Marker, 13> Markers{{{Shape::Circle},
                                           {Shape::Diamond},
                                           {Shape::Cross},
                                           {Shape::Down},
-                                          {Shape::Circle, true},
-                                          {Shape::Square, true},
+                                          {.shape = Shape::Circle, .open = true},
+                                          {.shape = Shape::Square, .open = true},
                                           {Shape::Plus},
-                                          {Shape::Up, true},
-                                          {Shape::Diamond, true},
-                                          {Shape::Down, true},
+                                          {.shape = Shape::Up, .open = true},
+                                          {.shape = Shape::Diamond, .open = true},
+                                          {.shape = Shape::Down, .open = true},
                                           {Shape::Star}}};
 
 /// Corners on a circle, the first at `angle` in turns from the top.

@@ -244,7 +244,7 @@ std::optional<std::string> cost_figure(const StudyResults& results) {
     }
     chart.sections.push_back(std::move(section));
   }
-  chart.legend = {{"Pareto front", chart::FrontLook, true, false}};
+  chart.legend = {{.name = "Pareto front", .look = chart::FrontLook, .marker = false}};
   chart.note = "The larger a marker, the more data an epoch keeps. Bars: deviation over seeds.";
   return finished(std::move(chart), results, shown);
 }

@@ -158,7 +158,9 @@ std::vector<chart::LegendEntry> class_legend(const RunResult& run, const ShownCl
                                   run.summary.train_class_sizes[j]),
                       i});
   }
-  if (!shown.faint.empty()) legend.push_back({"other classes", chart::FaintLook, true, false});
+  if (!shown.faint.empty()) {
+    legend.push_back({.name = "other classes", .look = chart::FaintLook, .marker = false});
+  }
   return legend;
 }
 

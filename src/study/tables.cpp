@@ -171,18 +171,20 @@ MeanAndDeviation mean_and_deviation_of(const std::vector<double>& values) {
 
 Table accuracy_table(const StudyResults& results, Metric metric) {
   const int seeds = seeds_of(results);
-  Table table =
-      make_table(results, columns_of(results),
-                 [&](const std::string& dataset, double rate, const Column& column) {
-                   std::optional<Table::Cell> cell;
-                   const Runs runs = runs_of(results, dataset, rate, column);
-                   if (runs.empty()) return cell;
-                   std::vector<double> values;
-                   for (const RunResult* run : runs) values.push_back(percent_of(*run, metric));
-                   const MeanAndDeviation found = mean_and_deviation_of(values);
-                   cell = {found, with_deviation(found, 1, seeds), 0, is_full(*runs.front())};
-                   return cell;
-                 });
+  Table table = make_table(results, columns_of(results),
+                           [&](const std::string& dataset, double rate, const Column& column) {
+                             std::optional<Table::Cell> cell;
+                             const Runs runs = runs_of(results, dataset, rate, column);
+                             if (runs.empty()) return cell;
+                             std::vector<double> values;
+                             for (const RunResult* run : runs)
+                               values.push_back(percent_of(*run, metric));
+                             const MeanAndDeviation found = mean_and_deviation_of(values);
+                             cell = Table::Cell{.value = found,
+                                                .text = with_deviation(found, 1, seeds),
+                                                .is_full = is_full(*runs.front())};
+                             return cell;
+                           });
   for (Table::Row& row : table.rows) rank_row(row);
   table.title = fmt::format("Accuracy of the {}, %",
                             metric == Metric::Worst ? "worst group" : "average group");
@@ -210,7 +212,7 @@ Table difference_table(const StudyResults& results, Metric metric) {
         const MeanAndDeviation found = mean_and_deviation_of(values);
         std::string text = with_deviation(found, 1, seeds);
         if (found.mean > 0) text.insert(0, "+");
-        cell = {found, text, 0, false};
+        cell = Table::Cell{.value = found, .text = text};
         return cell;
       });
   table.title =
@@ -232,26 +234,24 @@ Table cost_table(const StudyResults& results) {
     }
     return runs;
   };
-  Table table = make_table(results, columns,
-                           [&](const std::string& dataset, double rate, const Column& column) {
-                             std::optional<Table::Cell> cell;
-                             const Runs runs = runs_of(results, dataset, rate, column);
-                             if (runs.empty()) return cell;
-                             const MeanAndDeviation cost = cost_of(runs);
-                             std::string text = seconds_text(cost.mean);
-                             const Runs full = find_full(dataset);
-                             if (!full.empty() && !is_full(*runs.front())) {
-                               text += fmt::format(" ({:.1f}x)", cost_of(full).mean / cost.mean);
-                             }
-                             double scoring = 0;
-                             for (const RunResult* run : runs)
-                               scoring += run->summary.seconds.scoring;
-                             scoring /= static_cast<double>(runs.size());
-                             if (scoring > 0)
-                               text += fmt::format(", scoring {}", seconds_text(scoring));
-                             cell = {cost, text, 0, is_full(*runs.front())};
-                             return cell;
-                           });
+  Table table = make_table(
+      results, columns, [&](const std::string& dataset, double rate, const Column& column) {
+        std::optional<Table::Cell> cell;
+        const Runs runs = runs_of(results, dataset, rate, column);
+        if (runs.empty()) return cell;
+        const MeanAndDeviation cost = cost_of(runs);
+        std::string text = seconds_text(cost.mean);
+        const Runs full = find_full(dataset);
+        if (!full.empty() && !is_full(*runs.front())) {
+          text += fmt::format(" ({:.1f}x)", cost_of(full).mean / cost.mean);
+        }
+        double scoring = 0;
+        for (const RunResult* run : runs) scoring += run->summary.seconds.scoring;
+        scoring /= static_cast<double>(runs.size());
+        if (scoring > 0) text += fmt::format(", scoring {}", seconds_text(scoring));
+        cell = Table::Cell{.value = cost, .text = text, .is_full = is_full(*runs.front())};
+        return cell;
+      });
   table.title = "Cost of a run";
   table.caption = fmt::format(
       "Seconds in all, mean over {}: setting up, the pass before training, selecting, training, "

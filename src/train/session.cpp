@@ -19,8 +19,8 @@ namespace {
 /// The order of the pass before the first epoch.
 constexpr std::int64_t InitialEpoch = -1;
 
-TransformOptions transform_options(const TrainOptions& options, const Dataset& dataset,
-                                   bool training) {
+/// Without anything random.
+TransformOptions plain_transform(const TrainOptions& options, const Dataset& dataset) {
   TransformOptions transform;
   transform.normalization = dataset.normalization;
   transform.center_crop = options.center_crop;
@@ -32,7 +32,11 @@ TransformOptions transform_options(const TrainOptions& options, const Dataset& d
     // As they are, but shifted where there is padding.
     transform.crop = shape->height == shape->width ? shape->height : 0;
   }
-  if (!training) return transform;
+  return transform;
+}
+
+TransformOptions training_transform(const TrainOptions& options, const Dataset& dataset) {
+  TransformOptions transform = plain_transform(options, dataset);
   transform.random_crop = options.random_crop;
   transform.padding = options.crop_padding;
   transform.flip = options.flip;
@@ -63,7 +67,7 @@ Session::Session(const TrainOptions& options, const Dataset& dataset, const Spli
       pruner_(std::move(pruner)),
       phase_(phase),
       listener_(listener),
-      reader_(train, Transform(transform_options(options, dataset, true)),
+      reader_(train, Transform(training_transform(options, dataset)),
               {.batch_size = options.batch_size,
                .workers = options.data_workers.value_or(options.threads)}),
       engine_(options, reader_.shape(), dataset.class_count()),
@@ -97,7 +101,7 @@ void Session::initial_pass() {
   const Stopwatch watch(state_.run_seconds.initial_pass);
   // As in training batches are mixed, since each is normalised by its own statistics.
   const auto order = training_order(all_ids(train_), options_.seed, InitialEpoch);
-  BatchReader reader(train_, Transform(transform_options(options_, dataset_, false)),
+  BatchReader reader(train_, Transform(plain_transform(options_, dataset_)),
                      {.batch_size = options_.batch_size,
                       .workers = options_.data_workers.value_or(options_.threads)});
   reader.start(order, 0, std::nullopt);
@@ -199,7 +203,7 @@ void Session::check_losses(const Batch& batch, std::span<const float> losses,
 }
 
 std::vector<ClassId> Session::predict(const Split& split) {
-  BatchReader reader(split, Transform(transform_options(options_, dataset_, false)),
+  BatchReader reader(split, Transform(plain_transform(options_, dataset_)),
                      {.batch_size = evaluation_batch(reader_.shape()),
                       .workers = options_.data_workers.value_or(options_.threads)});
   const std::vector<SampleId> ids = all_ids(split);

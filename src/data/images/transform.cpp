@@ -80,7 +80,8 @@ void Transform::apply(ImageView image, std::optional<SampleRandom> random, Scrat
   const ImageShape out = after_crop(resized);
   Window window = random ? random_window(resized, out, *random) : central_window(resized, out);
   if (resized != image.shape()) image = resize_window(image, resized, window, scratch);
-  if (window != Window{0, 0, image.height, image.width, false}) {
+  if (window !=
+      Window{.top = 0, .left = 0, .height = image.height, .width = image.width, .flipped = false}) {
     cut_out(image, window, scratch.cropped);
     image = scratch.cropped.view();
   }

@@ -14,25 +14,27 @@
 namespace rcap {
 namespace {
 
+enum class Directions { One, Both };
+
 /// A line of the table of operations. The strength grows evenly from the first bin to the last.
 struct Line {
   std::string_view name;
   float first = 0;
   float last = 0;
-  bool has_two_directions = false;
+  Directions directions = Directions::One;
 };
 
 constexpr std::array<Line, AugmentOperationCount> Lines{{
     {"Identity"},
-    {"ShearX", 0, 0.99F, true},
-    {"ShearY", 0, 0.99F, true},
-    {"TranslateX", 0, 32, true},
-    {"TranslateY", 0, 32, true},
-    {"Rotate", 0, 135, true},
-    {"Brightness", 0, 0.99F, true},
-    {"Color", 0, 0.99F, true},
-    {"Contrast", 0, 0.99F, true},
-    {"Sharpness", 0, 0.99F, true},
+    {"ShearX", 0, 0.99F, Directions::Both},
+    {"ShearY", 0, 0.99F, Directions::Both},
+    {"TranslateX", 0, 32, Directions::Both},
+    {"TranslateY", 0, 32, Directions::Both},
+    {"Rotate", 0, 135, Directions::Both},
+    {"Brightness", 0, 0.99F, Directions::Both},
+    {"Color", 0, 0.99F, Directions::Both},
+    {"Contrast", 0, 0.99F, Directions::Both},
+    {"Sharpness", 0, 0.99F, Directions::Both},
     {"Posterize", 8, 2},
     {"Solarize", 255, 0},
     {"AutoContrast"},
@@ -53,7 +55,7 @@ void check(const Augmentation& augmentation) {
     throw InvalidArgument(fmt::format("augment: bin {} of {}; it lies between 0 and {}",
                                       augmentation.bin, line.name, bins - 1));
   }
-  if (augmentation.negative && !line.has_two_directions) {
+  if (augmentation.negative && line.directions == Directions::One) {
     throw InvalidArgument(fmt::format("augment: {} has one direction only", line.name));
   }
 }
@@ -75,7 +77,9 @@ bool has_bins(AugmentOperation operation) {
   return line.first != line.last;
 }
 
-bool is_signed(AugmentOperation operation) { return line_of(operation).has_two_directions; }
+bool is_signed(AugmentOperation operation) {
+  return line_of(operation).directions == Directions::Both;
+}
 
 float strength_of(const Augmentation& augmentation) {
   check(augmentation);

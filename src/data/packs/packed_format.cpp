@@ -34,6 +34,8 @@ void append_list(std::string& bytes, const std::vector<std::string>& list) {
   for (const std::string& text : list) append_text(bytes, text);
 }
 
+enum class Sign { Any, Positive };
+
 /// Reads the description from front to back and checks each step against what is left.
 class Cursor {
  public:
@@ -96,7 +98,8 @@ class Cursor {
     return list;
   }
 
-  std::vector<float> numbers(std::string_view what, std::size_t count, bool positive) {
+  std::vector<float> numbers(std::string_view what, std::size_t count, Sign sign) {
+    const bool positive = sign == Sign::Positive;
     std::vector<float> numbers;
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = at_;
@@ -170,8 +173,8 @@ Description decode_description(std::span<const std::byte> bytes, const fs::path&
   description.group_names = cursor.list("the group names");
   description.remarks = cursor.list("the remarks");
   const std::uint32_t normalized = cursor.choice("the length of the normalisation", 0, channels);
-  description.normalization.mean = cursor.numbers("the mean", normalized, false);
-  description.normalization.deviation = cursor.numbers("the deviation", normalized, true);
+  description.normalization.mean = cursor.numbers("the mean", normalized, Sign::Any);
+  description.normalization.deviation = cursor.numbers("the deviation", normalized, Sign::Positive);
   description.recipe.fast_decode = cursor.choice("the mark of fast decoding", 0, 1) == 1;
   description.recipe.center_crop = cursor.side("the side of the central crop");
   description.recipe.resize = cursor.side("the side of the resize");
