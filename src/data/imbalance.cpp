@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "data/subsample_streams.hpp"
+#include "data/subsample_stream.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/class_index.hpp"
 #include "rcap/core/error.hpp"
@@ -57,9 +57,7 @@ std::vector<SampleId> long_tailed(std::span<const ClassId> labels, ClassId class
                                   double factor, std::uint64_t seed) {
   const ClassIndex classes(labels, class_count);
   const std::vector<std::int64_t> sizes = long_tailed_sizes(classes.class_sizes(), factor);
-  const RandomStream stream(seed, Purpose::Subsample,
-                            static_cast<std::int64_t>(SubsampleStream::LongTail));
-  return draw_per_class(classes, sizes, stream).ids();
+  return draw_per_class(classes, sizes, subsample_stream(seed, SubsampleUse::LongTail)).ids();
 }
 
 std::vector<SampleId> proportional_part(std::span<const ClassId> labels, ClassId class_count,
@@ -73,9 +71,9 @@ std::vector<SampleId> proportional_part(std::span<const ClassId> labels, ClassId
   const ClassIndex classes(labels, class_count);
   const std::span<const std::int64_t> sizes = classes.class_sizes();
   const std::vector<double> weights(sizes.begin(), sizes.end());
-  const RandomStream stream(seed, Purpose::Subsample,
-                            static_cast<std::int64_t>(SubsampleStream::TrainSamples));
-  return draw_per_class(classes, split_budget(sizes, weights, count), stream).ids();
+  return draw_per_class(classes, split_budget(sizes, weights, count),
+                        subsample_stream(seed, SubsampleUse::TrainSamples))
+      .ids();
 }
 
 }  // namespace rcap

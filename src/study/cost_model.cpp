@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rcap/core/make_pruner.hpp"
+#include "train/scoring.hpp"
 
 namespace rcap {
 namespace {
@@ -15,7 +16,7 @@ constexpr double EpochsAround = 1;
 /// A forward pass, of the three parts of a step that cost about the same.
 constexpr double ForwardPart = 1.0 / 3;
 /// What is left to train on where recalls are measured.
-constexpr double NotHeldOut = 0.9;
+constexpr double NotHeldOut = 1 - 1.0 / RecallsHoldOutOneIn;
 
 bool makes_scores_of(const TrainOptions& options, Scores kind) {
   return std::ranges::any_of(options.make_scores, [kind](const std::string& method) {

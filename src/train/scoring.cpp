@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "data/hold_out.hpp"
 #include "io/safetensors.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/scorers/divergence_scorer.hpp"
 #include "rcap/core/scorers/margin_scorer.hpp"
 #include "rcap/core/scorers/recall_scorer.hpp"
-#include "rcap/core/weighted_draw.hpp"
 #include "train/grouping.hpp"
 #include "train/session.hpp"
 #include "train/stopwatch.hpp"
@@ -22,11 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Classes = std::shared_ptr<const ClassIndex>;
-
-/// One part in so many of each class is held out for recalls.
-constexpr std::int64_t HeldOutPart = 10;
-/// Streams of `Purpose::Subsample` are told apart by their epoch; others count from 0 up.
-constexpr std::int64_t HeldOutStream = -10;
 
 // Tensors of a file of scores, and what precedes a method in the key of its seconds.
 constexpr const char* MarginsName = "margins";
@@ -109,26 +104,14 @@ bool listen_to_training(const TrainOptions& options, std::span<const std::string
   return true;
 }
 
-/// A tenth of each class, held out of the training that measures recalls.
-SampleSet held_out_samples(const TrainOptions& options, const ClassIndex& classes) {
-  std::vector<std::int64_t> counts;
-  for (const std::int64_t size : classes.class_sizes()) {
-    // A class of one sample keeps it: nothing can be learnt of a class that is all held out.
-    counts.push_back(size < 2 ? 0 : std::max<std::int64_t>(1, size / HeldOutPart));
-  }
-  return draw_per_class(classes, counts,
-                        RandomStream(options.seed, Purpose::Subsample, HeldOutStream));
-}
-
 /// Trains on nine tenths and measures recalls on the rest.
 /// @return false if the listener stopped it
 bool measure_recalls(const TrainOptions& options, const Dataset& dataset, const Classes& classes,
                      TrainListener& listener, SampleScores& scores) {
-  const SampleSet held_out = held_out_samples(options, *classes);
-  SampleSet rest = SampleSet::all(classes->sample_count());
-  rest.subtract(held_out);
-  const Split train = subset(dataset.train, rest.ids());
-  const Split validation = subset(dataset.train, held_out.ids());
+  const auto [kept, held_out] =
+      hold_out(*classes, RecallsHoldOutOneIn, options.seed, SubsampleUse::Recalls);
+  const Split train = subset(dataset.train, kept);
+  const Split validation = subset(dataset.train, held_out);
   const auto train_classes = std::make_shared<const ClassIndex>(groups_of(train, options.group_by),
                                                                 classes->class_count());
   Session session(options, dataset, train, keep_all(options, train_classes), "scoring", listener);

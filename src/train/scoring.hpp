@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -12,6 +13,9 @@
 #include "train/trainer.hpp"
 
 namespace rcap {
+
+/// One in so many samples of each class is held out to measure recalls.
+inline constexpr std::int64_t RecallsHoldOutOneIn = 10;
 
 /// What static methods choose by, from training on all data. Methods that were not asked for
 /// have nothing here.

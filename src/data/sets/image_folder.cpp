@@ -1,26 +1,23 @@
 #include "data/sets/image_folder.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "data/hold_out.hpp"
 #include "data/sets/class_folders.hpp"
 #include "data/sets/file_list.hpp"
-#include "data/subsample_streams.hpp"
 #include "io/payload_reader.hpp"
-#include "rcap/core/class_index.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t HeldOutPart = 10;
+constexpr std::int64_t TestImagesOneIn = 10;
 
 void check_no_file_is_empty(const FileList& list) {
   for (std::size_t i = 0; i < list.files.size(); ++i) {
@@ -72,15 +69,6 @@ void open_both_splits(const fs::path& root, const ImageFolderOptions& options, D
                  options.least_side);
 }
 
-/// How many of each class are held out.
-std::vector<std::int64_t> count_held_out(const ClassIndex& classes) {
-  std::vector<std::int64_t> counts;
-  for (const std::int64_t size : classes.class_sizes()) {
-    counts.push_back(std::max<std::int64_t>(size / HeldOutPart, size >= 2 ? 1 : 0));
-  }
-  return counts;
-}
-
 void hold_out_test_split(const fs::path& root, const ImageFolderOptions& options,
                          Dataset& dataset) {
   for (const char* name : {"val", "test"}) {
@@ -95,18 +83,15 @@ void hold_out_test_split(const fs::path& root, const ImageFolderOptions& options
       list_class_images(root, dataset.class_names, dataset.class_names, options.threads), options,
       dataset.class_names, dataset.remarks);
   const ClassIndex classes(list.labels, dataset.class_count());
-  const RandomStream stream(options.seed, Purpose::Subsample,
-                            static_cast<std::int64_t>(SubsampleStream::HeldOut));
-  const SampleSet held_out = draw_per_class(classes, count_held_out(classes), stream, 1);
-  if (held_out.count() == 0) {
+  const HeldOutSplit split =
+      hold_out(classes, TestImagesOneIn, options.seed, SubsampleUse::ImageFolderTest);
+  if (split.held_out.empty()) {
     throw BadFile(fmt::format("{}: no class has two images, so none can be held out for testing",
                               root.string()));
   }
-  SampleSet rest = SampleSet::all(classes.sample_count());
-  rest.subtract(held_out);
   const Split all = make_split(std::move(list), options.least_side);
-  dataset.train = subset(all, rest.ids());
-  dataset.test = subset(all, held_out.ids());
+  dataset.train = subset(all, split.kept);
+  dataset.test = subset(all, split.held_out);
   dataset.remarks.push_back(
       fmt::format("{} holds no train folder: {} of {} images, a tenth of each class, are held out "
                   "as the test split (seed {})",

@@ -12,22 +12,20 @@
 #include <fmt/format.h>
 
 #include "base/quoting.hpp"
-#include "data/subsample_streams.hpp"
+#include "data/hold_out.hpp"
 #include "data/tables/encode_table.hpp"
 #include "data/tables/read_table.hpp"
 #include "data/tables/table_cells.hpp"
 #include "data/text_table.hpp"
 #include "io/npy.hpp"
-#include "rcap/core/class_index.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t HeldOutPart = 5;
+constexpr std::int64_t TestRowsOneIn = 5;
 constexpr std::size_t MostClassesNamed = 5;
 
 /// The files of a table.
@@ -116,23 +114,15 @@ RowSplit split_at(std::int64_t train_count, std::int64_t row_count) {
   return split;
 }
 
-RowSplit hold_out(const fs::path& path, std::span<const ClassId> labels, ClassId class_count,
-                  std::uint64_t seed) {
-  const ClassIndex classes(labels, class_count);
-  std::vector<std::int64_t> counts;
-  for (const std::int64_t size : classes.class_sizes()) {
-    counts.push_back(std::max<std::int64_t>(size / HeldOutPart, size >= 2 ? 1 : 0));
-  }
-  const RandomStream stream(seed, Purpose::Subsample,
-                            static_cast<std::int64_t>(SubsampleStream::TableTest));
-  const SampleSet test = draw_per_class(classes, counts, stream);
-  if (test.count() == 0) {
+RowSplit hold_out_rows(const fs::path& path, std::span<const ClassId> labels, ClassId class_count,
+                       std::uint64_t seed) {
+  HeldOutSplit split =
+      hold_out(ClassIndex(labels, class_count), TestRowsOneIn, seed, SubsampleUse::TableTest);
+  if (split.held_out.empty()) {
     throw BadFile(fmt::format("{}: no class has two rows, so none can be held out for testing",
                               path.string()));
   }
-  SampleSet train = SampleSet::all(classes.sample_count());
-  train.subtract(test);
-  return {train.ids(), test.ids()};
+  return {std::move(split.kept), std::move(split.held_out)};
 }
 
 /// How many of the rows each class has.
@@ -195,7 +185,7 @@ Dataset open_table(const fs::path& path, const TableOptions& options) {
         path.string(), in_quotes(dataset.class_names.front())));
   }
   const RowSplit split = files.test.empty()
-                             ? hold_out(path, labels, dataset.class_count(), options.seed)
+                             ? hold_out_rows(path, labels, dataset.class_count(), options.seed)
                              : split_at(train_count, cells.row_count());
   if (files.test.empty()) {
     dataset.remarks.push_back(
