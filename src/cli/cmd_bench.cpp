@@ -125,7 +125,7 @@ double nanoseconds_of(F&& f) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Nanoseconds per sample, one number a repeat.
+/// Nanoseconds per sample, one number per repeat.
 struct Timings {
   std::vector<double> select, observe, floor, order;
   std::vector<double> one_thread;  ///< select, by the pruner on one thread

@@ -64,7 +64,7 @@ bool parse(std::span<const std::string> words, BenchDataArguments& arguments) {
   line.flag("trivial_augment", arguments.transform.trivial_augment, "TrivialAugmentWide");
   line.group("Run");
   line.count("workers", arguments.reader.workers, "N", "threads that make images ready");
-  line.count("batch_size", arguments.reader.batch_size, "B", "images a batch");
+  line.count("batch_size", arguments.reader.batch_size, "B", "images per batch");
   line.count("repeat", arguments.repeat, "K", "timed passes");
   line.flag("json", arguments.json, "print one JSON object");
   line.flag("quiet", arguments.quiet, "no progress");
@@ -86,7 +86,7 @@ bool parse(std::span<const std::string> words, BenchDataArguments& arguments) {
   return true;
 }
 
-/// Images a second, one number a pass, and a sum that keeps the work from being left out.
+/// Images a second, one number per pass, and a sum that keeps the work from being left out.
 struct Result {
   std::vector<double> rates;
   std::int64_t samples = 0;

@@ -7,7 +7,7 @@ namespace rcap::cli {
 
 /// `rcap data list`: the data sets, and which of them are on this machine.
 /// `rcap data verify [NAME]`: holds their files against the published sizes and checksums;
-/// images in folders of one's own are decoded once.
+/// images in your own folders are decoded once.
 ///
 /// @param words  the arguments after the command
 /// @throws InvalidArgument  the user's mistakes

@@ -234,7 +234,7 @@ std::unique_ptr<Pruner> make_new_pruner(SelectArguments& arguments,
   return make_pruner(arguments.method, classes, arguments.pruner);
 }
 
-/// Observes the losses of the samples `id_at(0)` .. `id_at(count - 1)`, where loss i is
+/// Observes the losses of the samples `id_at(0)` to `id_at(count - 1)`, where loss i is
 /// that of sample i. In chunks: a list of all ids would take more memory than the pruner.
 template <class Real, class IdAt>
 void observe_by_position(Pruner& pruner, const std::vector<Real>& losses, std::int64_t count,

@@ -152,7 +152,8 @@ void print_outcome(const StudyArguments& arguments, const StudyOutcome& outcome,
              (arguments.out / "figure_*.svg").string(), (arguments.out / "report.html").string());
 }
 
-/// Tables, figures and report of what is done so far, from which they are made.
+/// Writes tables, figures and report of what is done so far.
+/// @return what they are made from
 StudyResults write_results(const fs::path& out) {
   StudyResults results = read_results(out);
   if (results.runs.empty()) return results;

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr const char* TrainSummary =
     "Trains a network on a part of the data each epoch, and tells how well each class fares.";
 constexpr const char* TrainFooter =
-    R"(Results go to --out: summary.json, epochs.jsonl (a line an epoch), options.toml (repeat the
+    R"(Results go to --out: summary.json, epochs.jsonl (one line per epoch), options.toml (repeat the
 run with --config), checkpoint/ and event files for TensorBoard.
 
 A tenth of long-tailed Fashion-MNIST each epoch, on this machine:

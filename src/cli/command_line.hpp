@@ -43,7 +43,7 @@ class CommandLine : public OptionFields {
     OptionFields::flag(name, value, std::move(meaning));
   }
 
-  /// Options whose words are only collected, for somebody who knows what to make of them. The first
+  /// Options whose words are only collected, for the caller to interpret. The first
   /// one of a name counts.
   /// @param default_word  for the help; that of the option where nothing is said
   void collect(const Option& option);

@@ -9,7 +9,7 @@
 
 namespace rcap::cli {
 
-/// What a row of measurements comes down to.
+/// A summary of repeated measurements.
 struct MedianAndRange {
   double median, lowest, highest;
 };
@@ -23,7 +23,7 @@ struct MedianAndRange {
   return {median, values.front(), values.back()};
 }
 
-/// As NAME, NAME_min and NAME_max; nothing of nothing.
+/// As NAME, NAME_min and NAME_max; nothing where there are no values.
 inline void put_median_and_range(nlohmann::ordered_json& json, const std::string& name,
                                  const std::vector<double>& values) {
   if (values.empty()) return;

@@ -15,7 +15,7 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   /// @param part  done, 0 to 1
-  /// @param text  stands behind the bar
+  /// @param text  follows the bar
   void show(double part, const std::string& text);
 
   /// Whether `show` would draw now, so that a text need not be made in vain.

@@ -2,7 +2,7 @@
 
 namespace rcap::cli {
 
-/// From now on the first Ctrl-C, or a polite kill, only sets what `stop_was_asked` tells; the
+/// From now on the first Ctrl-C, or SIGTERM, only sets what `stop_was_asked` tells; the
 /// second one ends the program at once.
 void watch_for_stop();
 

@@ -7,7 +7,7 @@
 
 namespace rcap::cli {
 
-/// Shows a study: a bar on a terminal, a line a run in a log.
+/// Shows a study: a bar on a terminal, one line per run in a log.
 class StudyReporter final : public StudyListener {
  public:
   explicit StudyReporter(bool quiet) : quiet_(quiet), bar_(!quiet) {}

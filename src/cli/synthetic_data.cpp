@@ -61,7 +61,7 @@ std::vector<std::int64_t> make_class_sizes(std::int64_t sample_count, ClassId cl
   if (class_count < 1 || sample_count < class_count) {
     throw InvalidArgument(
         fmt::format("--n {} with --classes {}; at least one class and one "
-                    "sample a class are needed",
+                    "sample of each are needed",
                     sample_count, class_count));
   }
   const auto count = static_cast<std::size_t>(class_count);

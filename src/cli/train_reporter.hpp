@@ -10,9 +10,8 @@
 
 namespace rcap::cli {
 
-/// Shows a run: a progress bar on a terminal, a line an epoch in a log. Asks it to stop when
-/// the user does (`watch_for_stop`): the batch ends
-/// and a checkpoint is saved.
+/// Shows a run: a progress bar on a terminal, one line per epoch in a log. Asks it to stop when
+/// the user does (`watch_for_stop`): the batch ends and a checkpoint is saved.
 class TrainReporter final : public TrainListener {
  public:
   explicit TrainReporter(bool quiet) : quiet_(quiet), bar_(!quiet) {}

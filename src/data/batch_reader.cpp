@@ -177,7 +177,7 @@ class BatchReader::Work {
       }
       ++slot.done;
       --under_way_;
-      // The reader is woken for a whole batch: for each image it would take a worker's place.
+      // The reader is woken for a whole batch: once per image it would compete with the workers.
       const bool ends_batch = slot.done == size_of(item / options_.batch_size);
       if (ends_batch || (starting_ && under_way_ == 0)) item_done_.notify_one();
     }
@@ -204,7 +204,7 @@ class BatchReader::Work {
   Batch batch_;
   Memory own_memory_;
 
-  /// A copy: who gives up in mid-epoch may drop the list while workers still read it.
+  /// A copy: a caller that gives up in mid-epoch may drop the list while workers read it.
   std::vector<SampleId> ids_;
   std::optional<RandomStream> random_;
   std::int64_t next_batch_ = 0;

@@ -38,7 +38,7 @@ class ImageSource {
   [[nodiscard]] virtual bool in_memory() const noexcept { return false; }
 
   /// Whether samples are rows of numbers: then `row` is what to call, `read` refuses, and
-  /// `fixed_shape` is 1 x 1 with a channel a column.
+  /// `fixed_shape` is 1 x 1 with one channel per column.
   [[nodiscard]] virtual bool holds_rows() const noexcept { return false; }
 
   /// The numbers of a row, ready for a network: no transform applies. They hold as long as the

@@ -72,8 +72,8 @@ void split_blanks(std::string_view line, std::vector<std::string>& fields);
 /// @throws BadFile  a name with a fault
 void check_file_name(const TextTable& table, std::string_view name);
 
-/// @param first_line  of the table's line that brought the first path; one path a line
-/// @throws BadFile  a path that stands twice; names both lines
+/// @param first_line  of the table's line that brought the first path; one path per line
+/// @throws BadFile  a path that appears twice; names both lines
 void check_no_repeats(const TextTable& table, const PathList& files, std::int64_t first_line);
 
 }  // namespace rcap

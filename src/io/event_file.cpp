@@ -53,7 +53,7 @@ void append_bytes(std::string& out, Number number) {
   out.append(bytes.data(), bytes.size());
 }
 
-/// Seven bits a byte, the lowest first; the top bit says that more follow.
+/// Seven bits per byte, the lowest first; the top bit says that more follow.
 void append_varint(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7U) out.push_back(static_cast<char>(value | 0x80U));
   out.push_back(static_cast<char>(value));

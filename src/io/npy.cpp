@@ -125,7 +125,7 @@ class NpyFile {
     if (header_.shape.size() == dimensions) return;
     fail(fmt::format("holds an array of shape ({}); {}", fmt::join(header_.shape, ", "),
                      flat ? "one dimension is needed: save it with " + meaning_ + ".ravel()"
-                          : "two dimensions are needed, a row a sample"));
+                          : "two dimensions are needed, one row per sample"));
   }
 
   /// How many values the file holds, which must be as many as its header says.

@@ -15,7 +15,7 @@ namespace rcap {
 /// Arrays in NumPy's .npy format, versions 1.0 to 3.0.
 ///
 /// Read are little-endian arrays in C order of one dimension (of a table: two); everything else
-/// is refused by name with the line of NumPy that mends it. The size of the file must be exactly
+/// is refused by name with the line of NumPy that fixes it. The size of the file must be exactly
 /// what its header says, and is checked before memory is taken for it.
 
 /// Whether there is a file that begins as a .npy file does.

@@ -56,14 +56,14 @@ static_assert(types_stand_at_their_value());
 [[nodiscard]] std::optional<std::uint64_t> byte_count(std::span<const std::int64_t> shape,
                                                       TensorType type);
 
-/// Where a byte is that is no truth value; the size if there is none.
+/// Where a byte is that is neither 0 nor 1; the size if there is none.
 [[nodiscard]] std::size_t first_bad_truth_value(const TensorView& tensor);
 
 /// The tensor of that name, or nullptr.
 [[nodiscard]] const TensorView* find_tensor(std::span<const TensorView> tensors,
                                             std::string_view name) noexcept;
 
-/// The first name that stands twice, or nothing.
+/// The first name that appears twice, or nothing.
 [[nodiscard]] std::optional<std::string_view> first_repeated(std::vector<std::string_view> names);
 
 }  // namespace rcap::safetensors

@@ -62,7 +62,7 @@ struct Entry {
 };
 
 /// Takes the header from nlohmann's parser event by event. The DOM would keep the last of
-/// two equal names in silence; here every value has one place where it may stand, so a
+/// two equal names silently; here every value has one place where it may stand, so a
 /// header nested deeper than the format is refused at the first bracket too many.
 class HeaderEvents {
  public:
@@ -167,7 +167,7 @@ class HeaderEvents {
 
   bool take_name(std::string&& name) {
     if (name == MetadataKey) {
-      if (std::exchange(has_metadata_, true)) refuse(path_, "__metadata__ stands twice");
+      if (std::exchange(has_metadata_, true)) refuse(path_, "__metadata__ appears twice");
       return go(Place::Metadata);
     }
     entries.emplace_back().tensor.name = std::move(name);
@@ -279,7 +279,7 @@ void check_names(const fs::path& path, const std::vector<Entry>& entries) {
   names.reserve(entries.size());
   for (const Entry& entry : entries) names.push_back(entry.tensor.name);
   if (const auto repeated = first_repeated(std::move(names))) {
-    refuse(path, fmt::format("tensor {} stands twice", in_quotes(*repeated)));
+    refuse(path, fmt::format("tensor {} appears twice", in_quotes(*repeated)));
   }
 }
 

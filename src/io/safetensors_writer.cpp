@@ -60,7 +60,8 @@ void check_tensors(std::span<const TensorView> tensors) {
     names.push_back(tensor.name);
   }
   if (const auto repeated = first_repeated(std::move(names))) {
-    refuse_argument(fmt::format("tensor {} stands twice; names must differ", in_quotes(*repeated)));
+    refuse_argument(
+        fmt::format("tensor {} appears twice; names must differ", in_quotes(*repeated)));
   }
 }
 

@@ -25,7 +25,7 @@ WeightFile::Format format_of(const fs::path& path) {
 struct WeightFile::Contents {
   std::unique_ptr<SafetensorsFile> safetensors;
   std::unique_ptr<PthFile> pth;
-  std::vector<std::unique_ptr<std::byte[]>> copies;  ///< of tensors that lie askew in the file
+  std::vector<std::unique_ptr<std::byte[]>> copies;  ///< of misaligned tensors
 };
 
 WeightFile::WeightFile(const fs::path& path)

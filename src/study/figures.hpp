@@ -18,7 +18,7 @@ namespace rcap {
 ///
 /// Each returns nothing where the runs do not allow the figure.
 
-/// Worst and average group accuracy against beta, a line a pruning rate; of methods of RCAP
+/// Worst and average group accuracy against beta, one line per pruning rate; of methods of RCAP
 /// that were run at two betas or more.
 [[nodiscard]] std::optional<std::string> beta_figure(const StudyResults& results);
 
@@ -27,7 +27,7 @@ namespace rcap {
 /// stand out where there are many.
 [[nodiscard]] std::optional<std::string> class_fraction_figure(const StudyResults& results);
 
-/// Samples an epoch of each class, mean over the epochs after the first, against the size of
+/// Samples per epoch of each class, mean over the epochs after the first, against the size of
 /// the class, and as a part of the class against its loss; at the highest rate and the first
 /// seed. Many classes are averaged in groups of similar size.
 [[nodiscard]] std::optional<std::string> class_count_figure(const StudyResults& results);

@@ -45,7 +45,7 @@ bool has_class_records(const RunResult& run) {
          });
 }
 
-/// The mean over the epochs after the first of what `value` finds; NaN where it never is finite.
+/// The mean over the epochs after the first of what `value` finds; NaN where it is never finite.
 template <class Value>
 double mean_after_first(const RunResult& run, Value value) {
   double sum = 0;
@@ -198,7 +198,7 @@ ClassPoint mean_of_classes(const RunResult& run, const Classes& classes, std::si
   return mean;
 }
 
-/// A point a class, or a group of classes of similar size where they are many.
+/// One point per class, or per group of classes of similar size where there are many.
 std::vector<ClassPoint> class_points(const RunResult& run) {
   const Classes classes = by_size(run);
   const std::size_t groups = std::min(classes.size(), MostClassGroups);

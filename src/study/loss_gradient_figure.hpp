@@ -7,7 +7,7 @@
 
 namespace rcap {
 
-/// Losses and gradient norms over the epochs, a line an example, as SVG; the legend tells
+/// Losses and gradient norms over the epochs, one line per example, as SVG; the legend tells
 /// Spearman's correlation of the two for each example.
 [[nodiscard]] std::string loss_gradient_figure(std::span<const ExampleTrace> traces);
 

@@ -33,7 +33,7 @@ struct PlanDefaults {
 ///     imbalance = 100
 ///
 /// A method's options come before those of its data set, and these before [options]. A name
-/// that is not given is the method's, or the preset's or data set's. "full" is run once a seed.
+/// that is not given is the method's, or the preset's or data set's. "full" is run once per seed.
 /// Methods that choose by scores share one scoring run per data set and seed.
 ///
 /// @throws BadFile          the file cannot be read, or is not TOML: names line and column

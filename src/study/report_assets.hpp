@@ -8,7 +8,7 @@ namespace rcap {
 struct ReportAssets {
   std::string_view skeleton;  ///< HTML with {{title}}, {{style}}, {{data}}, {{script}}, ...
   std::string_view style;
-  std::string_view script;          ///< src/study/report/*.js, one behind the other
+  std::string_view script;          ///< src/study/report/*.js, one after another
   std::string_view plotly_licence;  ///< what its bundle's own banner only refers to
   std::string_view plotly;
 };

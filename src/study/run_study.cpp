@@ -46,7 +46,7 @@ void set_aside(const StudyFolder& folder, const std::string& name) {
   fs::rename(folder.run(name), target);
 }
 
-/// Sets aside what the new plan does not have, or has otherwise.
+/// Sets aside the runs that the new plan drops or changes.
 void amend(const StudyFolder& folder, const StudyPlan& before, const StudyPlan& after) {
   for (const PlannedRun& run : before.runs) {
     const auto now = std::ranges::find(after.runs, run.name, &PlannedRun::name);
@@ -165,7 +165,7 @@ class Study {
     }
   }
 
-  /// Whether a run that is waited for is not over.
+  /// Whether the run of that name has yet to end.
   [[nodiscard]] bool waits(const std::string& name) const {
     if (name.empty()) return false;
     const auto has_name = [&](const PlannedRun* run) { return run->name == name; };

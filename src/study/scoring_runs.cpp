@@ -63,7 +63,7 @@ void join(Family& family, const PlannedRun& run) {
   family.options.score_window = run.options.score_window;
 }
 
-/// "lt100-scoring-seed-0", with a number behind it where there is another one.
+/// "lt100-scoring-seed-0", with a number appended where the name is taken.
 std::string name_of_family(const std::vector<Family>& families, const PlannedRun& run) {
   const std::string plain =
       fmt::format("{}-scoring-seed-{}", as_file_name(run.dataset), run.options.seed);

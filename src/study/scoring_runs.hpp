@@ -9,7 +9,7 @@ namespace rcap {
 /// Puts a scoring run before the first of those that can share it, and makes these wait for it:
 /// runs of methods that choose by scores and have none, on the same data, with the same network,
 /// training and seed.
-/// @throws InvalidArgument  two of them listen to another number of epochs
+/// @throws InvalidArgument  two of them listen to different numbers of epochs
 [[nodiscard]] std::vector<PlannedRun> with_scoring_runs(std::vector<PlannedRun> runs);
 
 }  // namespace rcap

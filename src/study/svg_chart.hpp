@@ -31,13 +31,13 @@ struct Series {
   std::vector<Point> points = {};
   Join join = Join::Straight;
   bool thin = false;
-  bool markers = true;  ///< a few on a line, each on its point; one a point without a line
+  bool markers = true;  ///< a few on a line, each on its point; one on every point without a line
   SpreadMarks spread = SpreadMarks::None;
 };
 
 /// Points without a place, such as 0 on a logarithmic axis, are left out and interrupt the line.
 struct Panel {
-  std::string title;  ///< says what y is: there is no turned text
+  std::string title;  ///< says what y is: no text is rotated
   Axis x;
   Axis y;
   std::vector<Series> series;

@@ -54,7 +54,7 @@ enum class Metric { Worst, Average };
 
 [[nodiscard]] std::string to_markdown(const Table& table);
 [[nodiscard]] std::string to_latex(const Table& table);
-/// One line a cell, with all digits.
+/// One line per cell, with all digits.
 [[nodiscard]] std::string to_csv(const Table& table);
 
 /// Writes every table as `table_NAME.md`, `.tex` and `.csv`, and all of them as `tables.md`.

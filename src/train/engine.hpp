@@ -32,7 +32,7 @@ class Engine {
   /// @return one loss per sample, before any weight; holds until the next call
   std::span<const float> forward(const Batch& batch, std::span<const float> weights,
                                  std::uint64_t seed);
-  /// The outputs of the last `forward`, one row a sample, on the processor.
+  /// The outputs of the last `forward`, one row per sample, on the processor.
   [[nodiscard]] std::span<const float> logits();
   /// The same as probabilities.
   [[nodiscard]] std::span<const float> probabilities();

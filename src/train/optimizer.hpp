@@ -9,7 +9,7 @@
 
 namespace rcap {
 
-/// SGD with momentum or AdamW over all parameters of a network, in one fused call a step:
+/// SGD with momentum or AdamW over all parameters of a network, in one fused call per step:
 /// the optimisers of LibTorch's C++ side go through the tensors one by one.
 class Optimizer {
  public:

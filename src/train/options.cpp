@@ -145,7 +145,7 @@ void list_training_options(OptionFields& fields, TrainOptions& options) {
   list_options(fields, options.dino, options.model == "dinov2-mlp");
   fields.count("epochs", options.epochs, "E", "epochs, the same for every method",
                Range::at_least(1));
-  fields.count("batch_size", options.batch_size, "B", "samples a step", Range::at_least(1));
+  fields.count("batch_size", options.batch_size, "B", "samples per step", Range::at_least(1));
   fields.count("grad_accumulation", options.grad_accumulation, "K",
                "compute a batch in K parts, to save memory", Range::at_least(1));
   fields.choice("optimizer", options.optimizer, {"sgd", "adamw"}, "how weights change");

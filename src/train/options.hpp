@@ -32,7 +32,7 @@ enum class GroupBy {
   Group,  ///< class and attribute, where a data set has them: waterbird on land, ...
 };
 
-/// Everything that shapes one training run. A member is called as its option is.
+/// Everything that shapes one training run. A member has the name of its option.
 struct TrainOptions {
   // Data.
   std::string dataset = "fashion-mnist";

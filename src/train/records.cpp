@@ -23,7 +23,7 @@ struct NamedSeconds {
 
 constexpr const char* ChecksumKey = "checksum";
 
-/// Of the values, not of the text: to indent a summary another way is no change.
+/// Of the values, not of the text: indenting a summary differently changes nothing.
 std::string checksum_of(const Json& json) {
   const std::string text = json.dump();
   return fmt::format("{:08x}", io::crc32c(std::as_bytes(std::span(text))));

@@ -46,13 +46,13 @@ class RunFolder {
   void begin(const TrainOptions& options);
   /// @throws StateMismatch  the run has other options; names each with both values
   void require_same_options(const TrainOptions& options) const;
-  /// Goes on with a run after the first `epoch_count` of its epochs; later records go away.
+  /// Goes on with a run after the first `epoch_count` of its epochs; later records are removed.
   /// @throws BadFile  a file of the run is damaged
   void go_on(std::int64_t epoch_count);
 
   /// Adds a line to epochs.jsonl and points to the event file.
   void add(const EpochRecord& record);
-  /// Sees to it that all lines added so far survive a crash of the machine.
+  /// Makes sure that all lines added so far survive a crash of the machine.
   void sync_records();
   void write_summary(const Summary& summary);
 

@@ -35,7 +35,7 @@ class Session {
   /// @throws InvalidArgument  a loss that is not finite: names epoch, batch and samples
   std::optional<EpochRecord> train_epoch(const AfterBatch& after_batch);
 
-  /// Whether batches of the current epoch are left.
+  /// Whether the current epoch has batches left.
   [[nodiscard]] bool in_mid_epoch() const noexcept { return state_.batch < batches_; }
   /// Whether nothing is left to train.
   [[nodiscard]] bool done() const;

@@ -4,7 +4,7 @@
 
 namespace rcap {
 
-/// Adds the time from its making to its end to a sum.
+/// Adds the time it lives to a sum.
 class Stopwatch {
  public:
   explicit Stopwatch(double& seconds) : seconds_(seconds), start_(Clock::now()) {}

@@ -240,7 +240,7 @@ TEST_F(Npy, RefusesTablesOfOtherTypesOrdersAndShapes) {
     }
   };
   EXPECT_THAT(refusal_of_table(header_of("<f4", "(4,)"), 16),
-              HasSubstr("shape (4); two dimensions are needed, a row a sample"));
+              HasSubstr("shape (4); two dimensions are needed, one row per sample"));
   EXPECT_THAT(refusal_of_table(header_of("<f4", "(2, 2)", "True"), 16),
               HasSubstr("save it with np.ascontiguousarray(table)"));
   EXPECT_THAT(refusal_of_table(header_of("<f2", "(2, 2)"), 8),

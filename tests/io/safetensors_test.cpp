@@ -239,9 +239,9 @@ TEST_F(Safetensors, RefusesWhatStandsTwice) {
   EXPECT_THAT(refusal("{" + a + "," + entry("b", "U8", "[1]", "[1,2]") + "," +
                           entry("a", "U8", "[1]", "[2,3]") + "}",
                       3),
-              HasSubstr("tensor \"a\" stands twice"));
+              HasSubstr("tensor \"a\" appears twice"));
   EXPECT_THAT(refusal("{" + a + "," + entry("\\u0061", "U8", "[1]", "[1,2]") + "}", 2),
-              HasSubstr("tensor \"a\" stands twice"));
+              HasSubstr("tensor \"a\" appears twice"));
   EXPECT_THAT(refusal(R"({"a":{"dtype":"U8","dtype":"U8"}})"),
               HasSubstr("tensor \"a\" has dtype twice"));
   EXPECT_THAT(refusal(R"({"a":{"shape":[],"shape":[]}})"),
@@ -249,7 +249,7 @@ TEST_F(Safetensors, RefusesWhatStandsTwice) {
   EXPECT_THAT(refusal(R"({"a":{"data_offsets":[0,1],"data_offsets":[0,1]}})"),
               HasSubstr("tensor \"a\" has data_offsets twice"));
   EXPECT_THAT(refusal(R"({"__metadata__":{},"__metadata__":{}})"),
-              HasSubstr("__metadata__ stands twice"));
+              HasSubstr("__metadata__ appears twice"));
   EXPECT_THAT(refusal(R"({"__metadata__":{"k":"1","k":"1"}})"),
               HasSubstr("__metadata__ holds \"k\" twice"));
 }
@@ -387,7 +387,7 @@ TEST_F(WriteSafetensors, RefusesWhatItCouldNotReadBack) {
     return message_of<InvalidArgument>([&] { write_safetensors(path(), tensors, metadata); });
   };
   const TensorView a = view("a", TensorType::F32, {2}, two);
-  EXPECT_EQ(message({a, a}), "write_safetensors: tensor \"a\" stands twice; names must differ");
+  EXPECT_EQ(message({a, a}), "write_safetensors: tensor \"a\" appears twice; names must differ");
   EXPECT_THAT(message({view("a", TensorType::F32, {3, 1}, two)}),
               HasSubstr("tensor \"a\" brings 8 bytes, but F32 of shape [3, 1] are 12"));
   EXPECT_THAT(message({view("a", TensorType::F32, {-2, -1}, two)}),

@@ -41,7 +41,7 @@ void decode_image(const std::filesystem::path& path, Image& image, int least_sid
 void decode_image(std::span<const std::uint8_t> bytes, std::string_view name, Image& image,
                   int least_side = 0);
 
-/// Whether the name ends in one of the extensions of images, in capital or small letters:
+/// Whether the name ends in one of the extensions of images, in upper or lower case:
 /// .jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp. Only JPEG and PNG are decoded.
 [[nodiscard]] bool has_image_extension(const std::filesystem::path& path);
 

@@ -11,7 +11,7 @@ namespace rcap {
 /// Rows of 8-bit pixels, one below the other.
 struct PixelRows {
   const std::uint8_t* pixels = nullptr;
-  std::size_t row_bytes = 0;  ///< from the begin of a row to that of the next
+  std::size_t row_bytes = 0;  ///< from the start of a row to that of the next
 };
 
 /// Weighs neighbouring pixels within rows: the first half of a resize.

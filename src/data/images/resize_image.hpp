@@ -58,7 +58,7 @@ class ImageResizer {
 /// @param result  keeps its memory
 /// @throws InvalidArgument  if a size does not lie between 1 and 65,535
 ///
-/// Costs about (h_source * width + height * width) * reach multiplications a channel, where
+/// Costs about (h_source * width + height * width) * reach multiplications per channel, where
 /// the reach is 2 times the reduction, at least 2; twice that for bicubic.
 void resize_image(const ImageView& source, int height, int width, Image& result,
                   Interpolation interpolation = Interpolation::Bilinear);

@@ -17,7 +17,7 @@ class ResizeWeights {
   /// Eight bits of a pixel, 22 of a weight and two for the sum fill a 32-bit number.
   static constexpr int Bits = 22;
 
-  /// For the result positions `begin` .. `begin + count - 1` out of `result_size`; `count` > 0.
+  /// For the result positions `begin` to `begin + count - 1` out of `result_size`; `count` > 0.
   void make(int source_size, int result_size, int begin, int count, Interpolation interpolation);
 
   [[nodiscard]] std::size_t size() const noexcept { return firsts_.size(); }

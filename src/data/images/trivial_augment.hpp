@@ -31,7 +31,7 @@ inline constexpr int AugmentBinCount = 31;
 /// One operation with its strength.
 struct Augmentation {
   AugmentOperation operation = AugmentOperation::Identity;
-  int bin = 0;            ///< 0 (weakest) .. 30; 0 where the operation has one strength only
+  int bin = 0;            ///< 0 (weakest) to 30; 0 where the operation has one strength only
   bool negative = false;  ///< the other direction; only where there are two
 
   bool operator==(const Augmentation&) const = default;
@@ -52,7 +52,7 @@ struct Augmentation {
 /// has two, the direction: one to three numbers, in this order, each uniform.
 [[nodiscard]] Augmentation draw_augmentation(SampleRandom& random);
 
-/// Does it: byte for byte what torchvision's TrivialAugmentWide makes of a Pillow image of
+/// Applies it: byte for byte what torchvision's TrivialAugmentWide makes of a Pillow image of
 /// mode L or RGB, with nearest-neighbour sampling and black outside. (Pillow changes its
 /// arithmetic for images of more than about 16,000 pixels a side, we do not.)
 ///

@@ -165,7 +165,7 @@ class Packer {
   }
 
  private:
-  /// After an error, which is the one to be told.
+  /// After an error, which is the one to report.
   void keep_what_is_there() {
     try {
       partial_.commit();

@@ -25,7 +25,7 @@ struct PackRecipe {
 /// A packed file, mapped into memory.
 class PackedFile;
 
-/// The images of one split in a packed file: decoded pixels, any of them at hand by its id.
+/// The images of one split in a packed file: decoded pixels, any of them by its id.
 ///
 /// `read` points into the file. The first time that an image is read its pixels are held
 /// against their checksum, so damage is found where it matters and opening reads no pixel;

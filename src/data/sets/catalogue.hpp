@@ -61,7 +61,7 @@ struct LocatedFile {
 
 enum class FileState {
   Good,      ///< size and checksum are the published ones
-  Doubtful,  ///< the checksum of a third party's list is another, or there is only a copy
+  Doubtful,  ///< the checksum of a third party's list differs, or there is only a copy
   Damaged,   ///< not the published file
   Missing,
 };

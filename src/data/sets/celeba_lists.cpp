@@ -68,7 +68,7 @@ std::size_t find_column(const TextTable& text, const AttributeHeader& header,
     text.refuse(fmt::format("{} is not among the {} attributes", name, header.names.size()));
   }
   if (std::find(place + 1, header.names.end(), name) != header.names.end()) {
-    text.refuse(fmt::format("the attribute {} stands twice", name));
+    text.refuse(fmt::format("the attribute {} appears twice", name));
   }
   return static_cast<std::size_t>(place - header.names.begin()) + 1;
 }

@@ -16,7 +16,7 @@ struct ImageFolderOptions {
   bool refuse_empty = true;
 };
 
-/// Images in folders, a folder a class: root/train/CLASS/ and root/val/CLASS/ (or root/test).
+/// Images in folders, one folder per class: root/train/CLASS/ and root/val/CLASS/ (or root/test).
 ///
 /// Class indices are the ranks of the folder names in byte order, images are sorted by path;
 /// images may lie in further folders below that of the class. Files with another extension

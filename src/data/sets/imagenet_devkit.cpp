@@ -45,7 +45,7 @@ void take_row(const MatFile& file, const MatMatrix& id_cell, const MatMatrix& wn
   }
   std::string& place = wnids[static_cast<std::size_t>(id) - 1];
   if (!place.empty()) {
-    file.refuse(id_cell.offset, fmt::format("{} {} stands twice", IdField, id));
+    file.refuse(id_cell.offset, fmt::format("{} {} appears twice", IdField, id));
   }
   place = std::move(wnid);
 }
@@ -83,7 +83,7 @@ ImagenetSynsets read_imagenet_synsets(const fs::path& path) {
   std::sort(sorted.begin(), sorted.end());
   const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
   if (repeated != sorted.end()) {
-    file.refuse(table.offset, fmt::format("{} {} stands twice", WnidField, *repeated));
+    file.refuse(table.offset, fmt::format("{} {} appears twice", WnidField, *repeated));
   }
   return synsets;
 }

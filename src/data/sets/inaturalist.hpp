@@ -19,9 +19,9 @@ struct InaturalistList {
 
 /// Reads a list of images, categories and annotations. Other members are passed over, and the
 /// order of the members is free. The text is read event by event: what is kept is a few dozen
-/// bytes an image.
+/// bytes per image.
 /// @throws BadFile  no JSON (names the byte), a missing member or one of another kind, an id
-///                  that stands twice or nowhere, an image with no annotation or two; names the
+///                  that appears twice or nowhere, an image with no annotation or two; names the
 ///                  file, the place as images[17], and the value
 [[nodiscard]] InaturalistList read_inaturalist_list(const std::filesystem::path& path);
 

@@ -63,7 +63,7 @@ void TableCells::set_columns(const fs::path& path, std::span<const std::string> 
   for (const std::string& name : others) {
     if (std::ranges::count(columns, name, &TableColumn::name) > 0) continue;
     throw BadFile(
-        fmt::format("{}: has a column {}, which the training rows have not; both splits "
+        fmt::format("{}: has a column {}, which the training rows lack; both splits "
                     "have the same columns",
                     path.string(), in_quotes(name)));
   }

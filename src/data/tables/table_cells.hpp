@@ -55,9 +55,9 @@ class TableColumn {
   /// Appends a row that is a number in its file.
   void add(double number) { numbers_.push_back(number); }
 
-  /// One a row, where the column is numeric.
+  /// One per row, where the column is numeric.
   [[nodiscard]] std::span<const double> numbers() const noexcept { return numbers_; }
-  /// One a row, where it is not: places in `categories`.
+  /// One per row, where it is not: places in `categories`.
   [[nodiscard]] std::span<const std::uint16_t> codes() const noexcept { return codes_; }
   [[nodiscard]] std::span<const std::string> categories() const noexcept {
     return categories_.values();
@@ -77,7 +77,7 @@ struct TableCells {
   std::vector<TableColumn> columns;  ///< without that of the labels
   std::string label_name;
   ValueList label_values;
-  std::vector<std::uint32_t> labels;  ///< one a row: codes of `label_values`
+  std::vector<std::uint32_t> labels;  ///< one per row: codes of `label_values`
 
   [[nodiscard]] std::int64_t row_count() const noexcept { return std::ssize(labels); }
 

@@ -10,7 +10,7 @@
 namespace rcap {
 
 /// Rows of numbers in memory, as networks read them: what tables have in the place of images.
-/// A row has the shape 1 x 1 with a channel a column.
+/// A row has the shape 1 x 1 with one channel per column.
 class TableRows final : public ImageSource {
  public:
   /// @param name     what the rows are called, for messages

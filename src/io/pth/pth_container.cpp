@@ -188,7 +188,7 @@ class OldReader {
       const auto found = key.kind == pickle::Kind::Text ? known.storage_of_key.find(key.text)
                                                         : known.storage_of_key.end();
       if (found == known.storage_of_key.end() || seen[found->second]) {
-        refuse(path_, fmt::format("lists storage {}, which no tensor uses or which stands twice",
+        refuse(path_, fmt::format("lists storage {}, which no tensor uses or which appears twice",
                                   in_quotes(key.text)));
       }
       seen[found->second] = true;

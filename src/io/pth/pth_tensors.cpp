@@ -282,7 +282,7 @@ std::vector<TensorView> make_tensors(const fs::path& path, const Container& cont
     names.push_back(key.text);
   }
   if (const auto repeated = safetensors::first_repeated(std::move(names))) {
-    refuse(path, fmt::format("tensor {} stands twice", in_quotes(*repeated)));
+    refuse(path, fmt::format("tensor {} appears twice", in_quotes(*repeated)));
   }
   return tensors;
 }

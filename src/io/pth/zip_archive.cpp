@@ -284,7 +284,7 @@ ZipArchive::ZipArchive(const fs::path& path, std::span<const std::byte> file) {
       std::adjacent_find(records_.begin(), records_.end(),
                          [](const ZipRecord& a, const ZipRecord& b) { return a.name == b.name; });
   if (repeated != records_.end()) {
-    refuse(path, fmt::format("record {} stands twice", in_quotes(repeated->name)));
+    refuse(path, fmt::format("record {} appears twice", in_quotes(repeated->name)));
   }
 }
 

@@ -80,7 +80,7 @@ TEST_F(CelebaLists, RefuseEveryMalformedLineOfAttributes) {
            "line 2: Blond_Hair is not among the 2 attributes"},
           {"no Male", "1\nBlond_Hair Bald\n000001.jpg 1 1\n", "line 2: Male is not among"},
           {"Male twice", "1\nBlond_Hair Male Male\n000001.jpg 1 1 1\n",
-           "line 2: the attribute Male stands twice"},
+           "line 2: the attribute Male appears twice"},
           {"too few values", "1\n" + Names + "000001.jpg 1 1 1\n",
            "line 3: has 4 fields; 5 are expected"},
           {"too many values", "1\n" + Names + "000001.jpg 1 1 1 1 1\n", "line 3: has 6 fields"},

@@ -75,10 +75,10 @@ TEST_F(Synsets, AreRefusedByWhatIsWrongWithThem) {
               HasSubstr("ILSVRC2012_ID is 3; it is a whole number between 1 and 2"));
   EXPECT_THAT(told({.rows = {{0, "n00000010"}}}), HasSubstr("ILSVRC2012_ID is 0"));
   EXPECT_THAT(told({.rows = {{1, "n00000010"}, {1, "n00000020"}}}),
-              HasSubstr("ILSVRC2012_ID 1 stands twice"));
+              HasSubstr("ILSVRC2012_ID 1 appears twice"));
   EXPECT_THAT(told({.rows = {{1, "n1"}}}), HasSubstr("WNID is \"n1\"; it is n and eight digits"));
   EXPECT_THAT(told({.rows = {{1, "n00000010"}, {2, "n00000010"}}}),
-              HasSubstr("WNID n00000010 stands twice"));
+              HasSubstr("WNID n00000010 appears twice"));
 }
 
 TEST_F(Synsets, AreRefusedFromAnotherFile) {

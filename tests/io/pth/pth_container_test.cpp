@@ -33,7 +33,7 @@ TEST_F(Pth, RefusesOtherArchives) {
   EXPECT_THAT(refusal(zip({{"a/data.pkl", dict}, {"b/data.pkl", dict}})),
               HasSubstr("holds data.pkl in two folders"));
   EXPECT_THAT(refusal(zip({{"a/data.pkl", dict}, {"a/data.pkl", dict}})),
-              HasSubstr("record \"a/data.pkl\" stands twice"));
+              HasSubstr("record \"a/data.pkl\" appears twice"));
   EXPECT_THAT(refusal(zip({{"a/data.pkl", dict}, {"a/constants.pkl", dict}})),
               HasSubstr("is a TorchScript archive"));
   EXPECT_THAT(refusal(zip({{"a/data.pkl", dict}, {"a/byteorder", "big"}})),
@@ -109,7 +109,7 @@ TEST_F(Pth, RefusesDamagedOldFiles) {
   EXPECT_THAT(refusal(old_file(object, {{"k", -1, ""}})), HasSubstr("has 18446744073709551615"));
   EXPECT_THAT(refusal(old_file(object, {})), HasSubstr("holds no data for storage \"k\""));
   EXPECT_THAT(refusal(old_file(object, {{"k", 1, "1234"}, {"k", 1, "1234"}})),
-              HasSubstr("lists storage \"k\", which no tensor uses or which stands twice"));
+              HasSubstr("lists storage \"k\", which no tensor uses or which appears twice"));
   EXPECT_THAT(refusal(old_file(object, {{"m", 1, "1234"}})), HasSubstr("lists storage \"m\""));
   EXPECT_THAT(refusal(old_file("N.", {})), HasSubstr("does not hold a dictionary"));
   const std::size_t version = sound.find(integer(1001));

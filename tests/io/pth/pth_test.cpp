@@ -294,7 +294,7 @@ TEST_F(Pth, RefusesDictionariesThatCannotBe) {
   EXPECT_THAT(refusal_of_value(dictionary({{"a", "N"}, {"b", "]"}})),
               HasSubstr("its keys are \"a\", \"b\""));
   EXPECT_THAT(refusal_of_value(dictionary({{"w", one}, {"v", one}, {"w", one}})),
-              HasSubstr("tensor \"w\" stands twice"));
+              HasSubstr("tensor \"w\" appears twice"));
   EXPECT_THAT(refusal_of_value(dictionary({{"\xff", one}})),
               HasSubstr("has a name that is not UTF-8"));
 }
