@@ -47,7 +47,8 @@ DinoV2Mlp::DinoV2Mlp(const ModelOptions& options) : features_(options.dino.featu
   check_image_size(options.image_height, options.image_width);
   add_backbone(options.channels);
   for (torch::Tensor& parameter : parameters()) parameter.set_requires_grad(false);
-  head_ = register_module("head", dinov2::make_head(options.dino.head_activation, options.class_count));
+  head_ =
+      register_module("head", dinov2::make_head(options.dino.head_activation, options.class_count));
   train(is_training());
 }
 

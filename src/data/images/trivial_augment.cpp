@@ -14,27 +14,26 @@
 namespace rcap {
 namespace {
 
-enum class Directions { One, Both };
-
 /// A line of the table of operations. The strength grows evenly from the first bin to the last.
 struct Line {
   std::string_view name;
   float first = 0;
   float last = 0;
-  Directions directions = Directions::One;
+  bool has_two_directions = false;
 };
 
+constexpr bool TwoDirections = true;
 constexpr std::array<Line, AugmentOperationCount> Lines{{
     {"Identity"},
-    {"ShearX", 0, 0.99F, Directions::Both},
-    {"ShearY", 0, 0.99F, Directions::Both},
-    {"TranslateX", 0, 32, Directions::Both},
-    {"TranslateY", 0, 32, Directions::Both},
-    {"Rotate", 0, 135, Directions::Both},
-    {"Brightness", 0, 0.99F, Directions::Both},
-    {"Color", 0, 0.99F, Directions::Both},
-    {"Contrast", 0, 0.99F, Directions::Both},
-    {"Sharpness", 0, 0.99F, Directions::Both},
+    {"ShearX", 0, 0.99F, TwoDirections},
+    {"ShearY", 0, 0.99F, TwoDirections},
+    {"TranslateX", 0, 32, TwoDirections},
+    {"TranslateY", 0, 32, TwoDirections},
+    {"Rotate", 0, 135, TwoDirections},
+    {"Brightness", 0, 0.99F, TwoDirections},
+    {"Color", 0, 0.99F, TwoDirections},
+    {"Contrast", 0, 0.99F, TwoDirections},
+    {"Sharpness", 0, 0.99F, TwoDirections},
     {"Posterize", 8, 2},
     {"Solarize", 255, 0},
     {"AutoContrast"},
@@ -55,7 +54,7 @@ void check(const Augmentation& augmentation) {
     throw InvalidArgument(fmt::format("augment: bin {} of {}; it lies between 0 and {}",
                                       augmentation.bin, line.name, bins - 1));
   }
-  if (augmentation.negative && line.directions == Directions::One) {
+  if (augmentation.negative && !line.has_two_directions) {
     throw InvalidArgument(fmt::format("augment: {} has one direction only", line.name));
   }
 }
@@ -77,9 +76,7 @@ bool has_bins(AugmentOperation operation) {
   return line.first != line.last;
 }
 
-bool is_signed(AugmentOperation operation) {
-  return line_of(operation).directions == Directions::Both;
-}
+bool is_signed(AugmentOperation operation) { return line_of(operation).has_two_directions; }
 
 float strength_of(const Augmentation& augmentation) {
   check(augmentation);
