@@ -16,11 +16,11 @@ namespace {
 
 using state_format::ChecksumBytes;
 using state_format::FieldType;
+using state_format::first_bad_loss;
+using state_format::has_bits_past_end;
 using state_format::Head;
 using state_format::HeadBytes;
 using state_format::MaxStringBytes;
-using state_format::first_bad_loss;
-using state_format::has_bits_past_end;
 
 class ByteCounter {
  public:
