@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the stub that nanobind makes of _core leaves these out
     class StateMismatch(Error, ValueError): ...
     class InternalError(Error, RuntimeError): ...
 else:
-    from ._core import BadFile, Error, InternalError, InvalidArgument, StateMismatch, __version__
+    from ._core import __version__ as __version__
 
 METHODS: dict[str, type[Pruner]] = vars(_core)["_METHODS"]
 """The class of every method, by the name that the command line gives it."""

@@ -21,7 +21,7 @@ def ranks(values):
 def spearman(a, b):
     a, b = ranks(a), ranks(b)
     mean = (len(a) + 1) / 2
-    product = sum((x - mean) * (y - mean) for x, y in zip(a, b))
+    product = sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=False))
     return product / (sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b)) ** 0.5
 
 

@@ -24,7 +24,8 @@ RESIZE = ("--resize", 64)
 def photograph(seed, height, width):
     numbers = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width] / 40
-    waves = [np.sin(x * numbers.uniform(0.5, 2) + channel) + np.cos(y * numbers.uniform(0.5, 2)) for channel in range(3)]
+    waves = [np.sin(x * numbers.uniform(0.5, 2) + channel) + np.cos(y * numbers.uniform(0.5, 2))
+             for channel in range(3)]
     image = 128 + 50 * np.stack(waves, axis=-1) + numbers.normal(0, 10, (height, width, 3))
     return np.clip(image, 0, 255).astype(np.uint8)
 
@@ -147,7 +148,8 @@ class Packing(PackTest):
         self.assertEqual(data[offset:offset + len(wanted)], wanted)
 
     def test_progress_and_the_space_needed_are_told(self):
-        result = self.run_rcap("data", "pack", "--dataset", "image-folder", "--data", self.photos, "--out", "pack", *RESIZE)
+        result = self.run_rcap("data", "pack", "--dataset", "image-folder", "--data", self.photos, "--out", "pack",
+                               *RESIZE)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stderr, r"260 images will take about 3\.\d MB, [\d.]+ [GM]B are free")
         self.assertRegex(result.stdout, r"pack: 240 training and 20 test images, 3\.\d MB")
@@ -206,7 +208,7 @@ class PackedFiles(PackTest):
         self.assertEqual(result.returncode, 2)
         self.assertRegex(result.stdout, r"pack: byte \d+: image \d+ of train \(train/\w+/\d+\.jpg\): the pixels have")
         self.assertIn("1 of 260 images in pack", result.stderr)
-        (self.folder / "text").write_text("no pack at all, but long enough to hold a head of eighty-eight bytes and more")
+        (self.folder / "text").write_text("no pack, but long enough for a head: " + 100 * "x")
         self.refused("data", "verify", "text", naming="text")
 
     def test_the_file_stands_for_the_folder(self):

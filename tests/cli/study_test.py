@@ -76,7 +76,8 @@ class StudyTest(unittest.TestCase):
                 if "cost" not in path.name}
 
     def ended_at(self, out):
-        return {path.parent.name: path.stat().st_mtime_ns for path in (self.folder / out / "runs").glob("*/summary.json")}
+        return {path.parent.name: path.stat().st_mtime_ns
+                for path in (self.folder / out / "runs").glob("*/summary.json")}
 
 
 class Outcome(StudyTest):
@@ -214,7 +215,7 @@ name = "small"
     def test_bad_plans_are_refused_before_anything_runs(self):
         self.small_plan()
         for before, after, naming in (
-                ("epochs = 2", "epoch = 2", ("there is no option epoch (did you mean epochs?)", "did you mean epochs?")),
+                ("epochs = 2", "epoch = 2", "there is no option epoch (did you mean epochs?)"),
                 ('"rcap"]', '"rcpa"]', ('there is no method "rcpa" (did you mean rcap?)', "did you mean rcap?")),
                 ("seeds", "seed", ('a plan has no "seed"', "did you mean seeds?")),
                 ("[0.5]", "[1]", "pruning-rate is 1; it must be at least 0 and below 1"),

@@ -66,7 +66,8 @@ class Tables(TrainTest):
         self.assertEqual((summary["n_train"], sum(summary["group_sizes"])), (500, 100))
         numbers = np.array([(row[0], CLASSES.index(row[4]), row[1]) for row in rows], dtype=np.float32)
         np.save(self.folder / "all.npy", numbers)
-        summary = self.train("array", "--dataset", "table", "--data", "all.npy", "--label-column", 1, "--method", "full")
+        summary = self.train("array", "--dataset", "table", "--data", "all.npy", "--label-column", 1,
+                             "--method", "full")
         self.assertEqual(summary["group_names"], ["0", "1", "2"])
         self.assertGreater(summary["worst_group_accuracy"], 0.7)
 
@@ -109,7 +110,7 @@ class Tables(TrainTest):
         self.assertIn("96 of 480 training samples are kept, classes in proportion (seed 0)", told)
         for count in (0, 2, 481):
             self.refused("--dataset", "table", "--data", "all.csv", "--train-samples", count, "--out", "no",
-                         naming=f"{count} training samples to keep; their number lies between that of the classes, 3, and")
+                         naming=f"{count} training samples to keep; their number lies between that of the classes, 3")
 
     def test_images_may_be_flattened(self):
         summary = self.train("flat", "--dataset", "synthetic", "--model", "mlp", "--method", "full", "--epochs", 2)
@@ -124,7 +125,8 @@ class Tables(TrainTest):
                      naming=['no column "lable" (did you mean label?)', "width, height, colour, mark, label"])
         self.refused(*table, "--group-by", "group", naming="table has no groups")
         self.refused("--dataset", "table", "--out", "no", naming="name it with the option data")
-        self.refused("--dataset", "synthetic", "--label-column", "x", "--out", "no", naming="--label-column is for tables")
+        self.refused("--dataset", "synthetic", "--label-column", "x", "--out", "no",
+                     naming="--label-column is for tables")
         rows = make_rows(2)
         rows[4] = (1, "?", "red", "x", "star")
         self.put_csv("all.csv", rows)

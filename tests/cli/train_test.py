@@ -206,8 +206,8 @@ class Results(TrainTest):
                                  if name.startswith("model.")}, strict=True)
         network.eval()
         data = pathlib.Path("/usr/share/datasets/fashion-mnist")
-        images = np.frombuffer(gzip.open(data / "t10k-images-idx3-ubyte.gz").read(), np.uint8, offset=16)
-        labels = np.frombuffer(gzip.open(data / "t10k-labels-idx1-ubyte.gz").read(), np.uint8, offset=8)
+        images, labels = (np.frombuffer(gzip.decompress((data / name).read_bytes()), np.uint8, offset=offset)
+                          for name, offset in [("t10k-images-idx3-ubyte.gz", 16), ("t10k-labels-idx1-ubyte.gz", 8)])
         x = (torch.tensor(images.reshape(-1, 1, 28, 28)) / 255 - 0.2860) / 0.3530
         with torch.no_grad():
             predictions = torch.cat([network(part).argmax(1) for part in x.split(500)])
@@ -333,7 +333,8 @@ class Resuming(TrainTest):
         self.train_synthetic("run", "--epochs", 1)
         before = self.final_tensors("run")
         # Files of at most 100 kB: the tensors do not fit.
-        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        def limit():
+            return resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         self.refused("--dataset", "synthetic", "--epochs", 1, "--out", "small", naming="training.safetensors",
                      preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), limit()))
         self.assertEqual(self.final_tensors("run"), before)
@@ -364,7 +365,8 @@ class Refusals(TrainTest):
 
     def test_a_loss_that_is_not_a_number_stops_the_run(self):
         line = self.refused("--dataset", "synthetic", "--method", "rs2", "--epochs", 5, "--lr", "1e20", "--out", "run",
-                            "--checkpoint-seconds", 0, naming=["epoch", "batch", "samples", "a lower learning rate (lr)"])
+                            "--checkpoint-seconds", 0,
+                            naming=["epoch", "batch", "samples", "a lower learning rate (lr)"])
         self.assertRegex(line, r"epoch \d+, batch \d+ the loss of \d+ of \d+ samples is -?(nan|inf)")
         self.assertTrue(list((self.folder / "run/checkpoint").glob("epoch-*")))
 

@@ -142,10 +142,12 @@ class Page(unittest.TestCase):
 
     def methods_in(self, plot):
         return self.run_script(
-            "return [...new Set(document.getElementById(arguments[0]).data.map((t) => t.meta?.method).filter(Boolean))]", plot)
+            "return [...new Set(document.getElementById(arguments[0]).data"
+            ".map((t) => t.meta?.method).filter(Boolean))]", plot)
 
     def headers(self, table):
-        return self.run_script("return [...document.querySelectorAll(`#${arguments[0]} thead th`)].map((h) => h.innerText.trim())",
+        return self.run_script("return [...document.querySelectorAll(`#${arguments[0]} thead th`)]"
+                               ".map((h) => h.innerText.trim())",
                                table)
 
     def column(self, table, place):
@@ -186,8 +188,9 @@ class Reading(Page):
 
     def test_tables_agree_with_the_run_folders(self):
         headers = self.headers("table-worst")
-        rows = dict(zip(self.column("table-worst", 0), range(2)))
-        for name, method, rate, beta in [("full", "full", 0, None), ("rs2", "rs2", 0.9, None), ("rcap, β 1", "rcap", 0.9, 1)]:
+        rows = dict(zip(self.column("table-worst", 0), range(2), strict=False))
+        for name, method, rate, beta in [("full", "full", 0, None), ("rs2", "rs2", 0.9, None),
+                                         ("rcap, β 1", "rcap", 0.9, 1)]:
             values = self.results(method, rate, beta, "worst_group_accuracy")
             self.assertEqual(len(values), SEEDS)
             expected = f"{100 * statistics.mean(values):.1f} ± {100 * statistics.pstdev(values):.1f}"
@@ -198,10 +201,12 @@ class Reading(Page):
         differences = [100 * (ours[seed] - theirs[seed]) for seed in ours]
         place = self.headers("table-differences").index("ucb")
         self.assertEqual(self.column("table-differences", place)[rows["90 %"]],
-                         f"{statistics.mean(differences):+.1f} ± {statistics.pstdev(differences):.1f}".replace("-", "−"))
+                         f"{statistics.mean(differences):+.1f} ± {statistics.pstdev(differences):.1f}"
+                         .replace("-", "−"))
 
     def test_marks_the_best_and_the_second_of_the_pruned_methods(self):
-        best, second = (self.run_script(f"return [...document.querySelectorAll('#table-average tbody tr')].map((row) => "
+        best, second = (self.run_script("return [...document.querySelectorAll('#table-average tbody tr')]"
+                                        f".map((row) => "
                                         f"[...row.cells].findIndex((cell) => cell.querySelector('{tag}')))")
                         for tag in ("strong", "u"))
         headers = self.headers("table-average")
@@ -213,11 +218,12 @@ class Reading(Page):
 
     def test_cost_counts_scoring_apart(self):
         headers = self.headers("table-cost")
-        row = list(zip(self.column("table-cost", 0), self.column("table-cost", 1))).index(("90 %", "ccs"))
+        row = list(zip(self.column("table-cost", 0), self.column("table-cost", 1), strict=False)).index(("90 %", "ccs"))
         seconds = [s["seconds"] for s in self.summaries() if s["method"] == "ccs" and s["pruning_rate"] == 0.9]
         training = statistics.mean(s["total"] - s["scoring"] for s in seconds)
         full = statistics.mean(s["seconds"]["total"] for s in self.summaries() if s["method"] == "full")
-        cell = lambda name: self.column("table-cost", headers.index(name))[row]
+        def cell(name):
+            return self.column("table-cost", headers.index(name))[row]
         self.assertEqual(cell("Seconds").split(" ")[0], f"{training:.2f}")
         self.assertEqual(cell("Scoring, s"), "40.0")
         self.assertEqual(cell("With scoring, s"), f"{training + 40:.1f}")
@@ -229,9 +235,10 @@ class Reading(Page):
         run = self.run_script("return study.runs[Number(document.getElementById('fraction-run').value)].name")
         lines = (self.folder / "runs" / run / "epochs.jsonl").read_text().splitlines()
         last = json.loads(lines[-1])
-        drawn = self.run_script("return document.getElementById('plot-fractions').data.map((t) => [t.name, t.y.at(-1), t.y.length])")
+        drawn = self.run_script("return document.getElementById('plot-fractions').data"
+                                ".map((t) => [t.name, t.y.at(-1), t.y.length])")
         self.assertEqual([name for name, _, _ in drawn], [f"class {i}" for i in range(CLASSES)])
-        for (_, value, length), fraction in zip(drawn, last["class_fractions"]):
+        for (_, value, length), fraction in zip(drawn, last["class_fractions"], strict=False):
             self.assertAlmostEqual(value, 100 * fraction)
             self.assertEqual(length, EPOCHS)
         self.show("plot-beta")
@@ -240,8 +247,10 @@ class Reading(Page):
         self.assertIn("never-begun\nnot begun", self.find("#missing").text)
 
     def test_controls_have_names(self):
-        nameless = self.run_script("return [...document.querySelectorAll('button, input, select')].filter((e) => !e.ariaLabel &&"
-                                   " !(e.tagName === 'BUTTON' ? e.innerText.trim() : e.labels.length)).map((e) => e.outerHTML)")
+        nameless = self.run_script("return [...document.querySelectorAll('button, input, select')]"
+                                   ".filter((e) => !e.ariaLabel && "
+                                   "!(e.tagName === 'BUTTON' ? e.innerText.trim() : e.labels.length))"
+                                   ".map((e) => e.outerHTML)")
         self.assertEqual(nameless, [])
 
 
@@ -314,7 +323,7 @@ class Acting(Page):
             shared = self.run_script("return study.shared_options.some(([name]) => name === arguments[0])", option)
             self.assertEqual(f"{option}\n{value}" in details, not shared, line)
         summary = json.loads((self.folder / "runs" / name / "summary.json").read_text())
-        for group, accuracy in zip(summary["group_names"], summary["group_accuracy"]):
+        for group, accuracy in zip(summary["group_names"], summary["group_accuracy"], strict=False):
             self.assertRegex(details, rf"{group} [\d,]+ 1,000 {100 * accuracy:.1f}")
         self.assertIn(f"total\n{summary['seconds']['total']:.2f}", details)
         self.find("#table-runs .run-name").click()
@@ -322,8 +331,9 @@ class Acting(Page):
 
     def test_choices_reach_plots_and_tables(self):
         self.show("plot-methods")
-        means = lambda: self.run_script("return document.getElementById('plot-methods').data.filter((t) => t.error_x?.array)"
-                                        ".map((t) => t.x[0])")
+        def means():
+            return self.run_script("return document.getElementById('plot-methods').data.filter((t) => t.error_x?.array)"
+                                                ".map((t) => t.x[0])")
         for rate, metric, key in [("0.9", "0", "worst_group_accuracy"), ("0.7", "0", "worst_group_accuracy"),
                                   ("0.7", "1", "average_group_accuracy")]:
             for control, value in [("choose-rate", rate), ("choose-metric", metric)]:
@@ -335,8 +345,10 @@ class Acting(Page):
 
     def test_follows_the_system_and_the_switch_between_light_and_dark(self):
         self.show("plot-methods")
-        ground = lambda: self.run_script("return getComputedStyle(document.body).backgroundColor")
-        text = lambda: self.run_script("return document.getElementById('plot-methods').layout.font.color")
+        def ground():
+            return self.run_script("return getComputedStyle(document.body).backgroundColor")
+        def text():
+            return self.run_script("return document.getElementById('plot-methods').layout.font.color")
         light = (ground(), text())
         self.emulate("dark")
         self.wait_for("document.documentElement.dataset.theme === 'dark'")

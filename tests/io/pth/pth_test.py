@@ -51,7 +51,7 @@ class PthTest(unittest.TestCase):
         result = self.rewrite()
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         with safe_open(self.ours, "pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata()
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118 (no dict)
 
     def refusal(self):
         result = self.rewrite()
