@@ -1,5 +1,3 @@
-#include "cli/cmd_bench_data.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -12,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command_line.hpp"
+#include "cli/commands.hpp"
 #include "cli/machine.hpp"
 #include "cli/median_and_range.hpp"
 #include "cli/progress_bar.hpp"

@@ -1,5 +1,3 @@
-#include "cli/cmd_data.hpp"
-
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -7,9 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/cmd_data_pack.hpp"
-#include "cli/cmd_data_verify.hpp"
 #include "cli/command_line.hpp"
+#include "cli/commands.hpp"
 #include "cli/data_report.hpp"
 #include "data/open_dataset.hpp"
 #include "data/sets/catalogue.hpp"

@@ -1,5 +1,3 @@
-#include "cli/cmd_data_pack.hpp"
-
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -11,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command_line.hpp"
+#include "cli/commands.hpp"
 #include "cli/machine.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/run_main.hpp"
-#include "cli/stop_signal.hpp"
 #include "data/open_dataset.hpp"
 #include "data/packs/pack_images.hpp"
 #include "rcap/core/error.hpp"

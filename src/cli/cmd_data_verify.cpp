@@ -1,5 +1,3 @@
-#include "cli/cmd_data_verify.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -13,6 +11,7 @@
 
 #include "base/nearest_name.hpp"
 #include "cli/command_line.hpp"
+#include "cli/commands.hpp"
 #include "cli/data_report.hpp"
 #include "cli/machine.hpp"
 #include "cli/progress_bar.hpp"

@@ -1,5 +1,3 @@
-#include "cli/cmd_doctor.hpp"
-
 #include <algorithm>
 #include <vector>
 
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command_line.hpp"
+#include "cli/commands.hpp"
 #include "cli/external_command.hpp"
 #include "cli/machine.hpp"
 #include "data/sets/catalogue.hpp"

@@ -1,5 +1,3 @@
-#include "cli/cmd_figure.hpp"
-
 #include <filesystem>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "base/make_folder.hpp"
 #include "base/text_file.hpp"
 #include "cli/command_line.hpp"
+#include "cli/run_main.hpp"
 #include "rcap/core/error.hpp"
 #include "study/loss_gradient_figure.hpp"
 #include "study/rank_correlation.hpp"
@@ -91,8 +90,6 @@ void print_help() {
       LossVsGradient);
 }
 
-}  // namespace
-
 void run_figure(std::span<const std::string> words) {
   const std::string first = words.empty() ? "" : words.front();
   if (first == "--help" || first == "-h") return print_help();
@@ -102,4 +99,7 @@ void run_figure(std::span<const std::string> words) {
                   first.empty() ? "without a word" : "\"" + first + "\"", LossVsGradient));
 }
 
+}  // namespace
 }  // namespace rcap::cli
+
+int main(int argc, char** argv) { return rcap::cli::run_main(argc, argv, rcap::cli::run_figure); }

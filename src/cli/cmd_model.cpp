@@ -1,5 +1,3 @@
-#include "cli/cmd_model.hpp"
-
 #include <vector>
 
 #include <fmt/format.h>
@@ -7,6 +5,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
+#include "cli/run_main.hpp"
 #include "io/weight_file.hpp"
 #include "models/forward_once.hpp"
 #include "models/model_info.hpp"
@@ -139,8 +138,6 @@ void print_help() {
   fmt::print("\nrcap model list --help and so on tell the options.\n");
 }
 
-}  // namespace
-
 void run_model(std::span<const std::string> words) {
   const std::string first = words.empty() ? "" : words.front();
   if (first == "--help" || first == "-h") return print_help();
@@ -153,4 +150,7 @@ void run_model(std::span<const std::string> words) {
                   first.empty() ? "without a word" : "\"" + first + "\""));
 }
 
+}  // namespace
 }  // namespace rcap::cli
+
+int main(int argc, char** argv) { return rcap::cli::run_main(argc, argv, rcap::cli::run_model); }

@@ -1,5 +1,3 @@
-#include "cli/cmd_report.hpp"
-
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -7,6 +5,7 @@
 
 #include "base/staged_file.hpp"
 #include "cli/command_line.hpp"
+#include "cli/commands.hpp"
 #include "rcap/core/error.hpp"
 #include "study/report.hpp"
 

@@ -1,5 +1,3 @@
-#include "cli/cmd_select.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -21,8 +19,8 @@
 
 #include "base/staged_file.hpp"
 #include "cli/command_line.hpp"
+#include "cli/commands.hpp"
 #include "cli/machine.hpp"
-#include "cli/method_options.hpp"
 #include "io/npy.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/make_pruner.hpp"

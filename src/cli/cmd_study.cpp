@@ -1,5 +1,3 @@
-#include "cli/cmd_study.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -10,12 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command_line.hpp"
+#include "cli/commands.hpp"
 #include "cli/external_command.hpp"
 #include "cli/machine.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/run_main.hpp"
-#include "cli/stop_signal.hpp"
-#include "cli/study_reporter.hpp"
 #include "rcap/core/error.hpp"
 #include "study/figures.hpp"
 #include "study/overview.hpp"
@@ -56,10 +53,10 @@ enum class Rerun { Nothing, Failed, Damaged, Both };
 
 struct StudyArguments {
   fs::path plan, out, data_root;
-  int jobs = 1;
   std::optional<int> threads;
   Rerun rerun = Rerun::Nothing;
-  bool amend = false, dry_run = false, quiet = false, json = false;
+  StudySettings settings;
+  bool dry_run = false, quiet = false, json = false;
 };
 
 bool parse(std::span<const std::string> words, StudyArguments& arguments) {
@@ -73,12 +70,12 @@ bool parse(std::span<const std::string> words, StudyArguments& arguments) {
   line.path("data_root", arguments.data_root, "DIR",
             "where relative paths of a plan (data, weights, scores) begin [this folder]");
   line.flag("dry_run", arguments.dry_run, "list the runs and what they cost, then stop");
-  line.flag("amend", arguments.amend,
+  line.flag("amend", arguments.settings.amend,
             "take over a changed plan; runs it changes are set aside and made again");
   line.choice("rerun", arguments.rerun, {"nothing", "failed", "damaged", "both"},
               "make failed runs again, or those whose files are damaged");
   line.group("Machine");
-  line.count("jobs", arguments.jobs, "N", "runs side by side", Range::between(1, 4096));
+  line.count("jobs", arguments.settings.jobs, "N", "runs side by side", Range::between(1, 4096));
   line.count("threads", arguments.threads, "N",
              "threads of all runs together, divided among them [all]", Range::between(1, 4096));
   line.flag("json", arguments.json, "print the outcome as JSON");
@@ -88,8 +85,59 @@ bool parse(std::span<const std::string> words, StudyArguments& arguments) {
     throw InvalidArgument("study: PLAN.toml is missing: rcap study PLAN.toml --out DIR");
   }
   line.require("out", arguments.out);
+  arguments.settings.rerun_failed =
+      arguments.rerun == Rerun::Failed || arguments.rerun == Rerun::Both;
+  arguments.settings.rerun_damaged =
+      arguments.rerun == Rerun::Damaged || arguments.rerun == Rerun::Both;
   return true;
 }
+
+/// Shows a study: a bar on a terminal, one line per run in a log.
+class StudyReporter final : public StudyListener {
+ public:
+  explicit StudyReporter(bool quiet) : quiet_(quiet), bar_(!quiet) {}
+
+  void on_note(const std::string& note) override {
+    if (quiet_) return;
+    bar_.clear();
+    fmt::print(stderr, "note: {}\n", note);
+  }
+
+  void on_progress(const StudyProgress& progress) override {
+    if (!bar_.is_due()) return;
+    bar_.show(progress.part,
+              fmt::format("{}  {}", describe(progress), fmt::join(progress.running, " ")));
+  }
+
+  void on_run_end(const PlannedRun& run, double seconds, const std::string& error,
+                  const StudyProgress& progress) override {
+    if (quiet_) return;
+    if (!error.empty()) {
+      bar_.clear();
+      fmt::print(stderr, "{} failed after {:.1f} s: {}\n", run.name, seconds, error);
+    } else if (!bar_.is_shown()) {
+      fmt::print(stderr, "{} {:.1f} s  ({})\n", run.name, seconds, describe(progress));
+    }
+  }
+
+  [[nodiscard]] bool wants_to_stop() const override { return stop_was_asked(); }
+
+  void finish() { bar_.clear(); }
+
+ private:
+  static std::string describe(const StudyProgress& progress) {
+    std::string text = fmt::format("{} done, ", progress.done);
+    if (progress.failed > 0) text += fmt::format("{} failed, ", progress.failed);
+    text += fmt::format("{} running, {} left", progress.running.size(), progress.left);
+    if (progress.seconds_left >= 0) {
+      text += fmt::format(", about {} to go", as_time(progress.seconds_left));
+    }
+    return text;
+  }
+
+  bool quiet_;
+  ProgressBar bar_;
+};
 
 /// Threads of one run. They shape its last digits, so a study keeps those it began with.
 int threads_of_a_run(const StudyArguments& arguments, const StudyFolder& folder) {
@@ -97,7 +145,7 @@ int threads_of_a_run(const StudyArguments& arguments, const StudyFolder& folder)
     const StudyPlan begun = read_plan(folder.plan());
     if (!begun.runs.empty()) return begun.runs.front().options.threads;
   }
-  return std::max(1, arguments.threads.value_or(available_threads()) / arguments.jobs);
+  return std::max(1, arguments.threads.value_or(available_threads()) / arguments.settings.jobs);
 }
 
 fs::path find_train_program() {
@@ -186,15 +234,10 @@ void run_study_command(std::span<const std::string> words) {
   const StudyPlan plan =
       read_plan_file(arguments.plan, {.threads = threads, .data_root = arguments.data_root});
   if (arguments.dry_run) return print_dry_run(plan, folder);
-  StudySettings settings;
-  settings.train_program = find_train_program();
-  settings.jobs = arguments.jobs;
-  settings.amend = arguments.amend;
-  settings.rerun_failed = arguments.rerun == Rerun::Failed || arguments.rerun == Rerun::Both;
-  settings.rerun_damaged = arguments.rerun == Rerun::Damaged || arguments.rerun == Rerun::Both;
+  arguments.settings.train_program = find_train_program();
   StudyReporter reporter(arguments.quiet);
   watch_for_stop();
-  StudyOutcome outcome = run_study(plan, folder, settings, reporter);
+  StudyOutcome outcome = run_study(plan, folder, arguments.settings, reporter);
   reporter.finish();
   const auto start = std::chrono::steady_clock::now();
   const StudyResults results = write_results(arguments.out);

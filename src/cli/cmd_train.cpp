@@ -1,22 +1,24 @@
-#include "cli/cmd_train.hpp"
-
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
 
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
-#include "cli/method_options.hpp"
+#include "cli/progress_bar.hpp"
 #include "cli/run_main.hpp"
-#include "cli/stop_signal.hpp"
-#include "cli/train_reporter.hpp"
 #include "io/toml_options.hpp"
 #include "train/options.hpp"
 #include "train/presets.hpp"
 #include "train/run_folder.hpp"
+#include "train/trainer.hpp"
 
 namespace rcap::cli {
 namespace {
@@ -68,6 +70,150 @@ bool parse(std::span<const std::string> words, TrainArguments& arguments) {
   return true;
 }
 
+/// Percent with one decimal; a dash for a group without samples.
+std::string percent(double part) {
+  return std::isnan(part) ? "-" : fmt::format("{:.1f}", 100 * part);
+}
+
+void print_groups(const Summary& summary) {
+  constexpr std::size_t MostShown = 40;
+  const auto& accuracies = summary.evaluation.group_accuracy;
+  fmt::print("{:<20} {:>9} {:>9}\n", "group", "accuracy", "samples");
+  for (std::size_t g = 0; g < std::min(accuracies.size(), MostShown); ++g) {
+    fmt::print("{:<20} {:>9} {:>9}\n", summary.group_names[g].substr(0, 20), percent(accuracies[g]),
+               summary.group_sizes[g]);
+  }
+  if (accuracies.size() > MostShown) {
+    fmt::print("... and {} more in summary.json\n", accuracies.size() - MostShown);
+  }
+  fmt::print("{:<20} {:>9}\n{:<20} {:>9}\n{:<20} {:>9}\n", "worst group",
+             percent(summary.evaluation.worst_group_accuracy), "average group",
+             percent(summary.evaluation.average_group_accuracy), "all samples",
+             percent(summary.evaluation.accuracy));
+}
+
+void print_seconds(const Seconds& seconds) {
+  const std::pair<const char*, double> parts[] = {
+      {"forward, backward, update", seconds.train},
+      {"waiting for data", seconds.data_wait},
+      {"selecting", seconds.select},
+      {"observing losses", seconds.observe},
+      {"pass before training", seconds.initial_pass},
+      {"scoring run", seconds.scoring},
+      {"evaluating", seconds.evaluate},
+      {"checkpoints", seconds.checkpoint},
+      {"opening data, set-up", seconds.setup},
+  };
+  fmt::print("\n{:<26} {:>9}\n", "where the time went", "seconds");
+  for (const auto& [name, value] : parts) {
+    if (value > 0) fmt::print("{:<26} {:>9.2f}\n", name, value);
+  }
+  fmt::print("{:<26} {:>9.2f}\n", "all", seconds.total());
+}
+
+/// Prints what a person wants to know of a run that has ended.
+void print_summary(const Summary& summary, const std::filesystem::path& out) {
+  print_groups(summary);
+  print_seconds(summary.seconds);
+  fmt::print("\n{} of {} samples an epoch, {} seen in {} epochs; results in {}\n",
+             summary.keep_count, summary.n_train, summary.samples_seen, summary.epochs,
+             out.string());
+}
+
+/// Shows a run: a progress bar on a terminal, one line per epoch in a log. Asks it to stop when
+/// the user does: the batch ends and a checkpoint is saved.
+class TrainReporter final : public TrainListener {
+ public:
+  explicit TrainReporter(bool quiet) : quiet_(quiet), bar_(!quiet) {}
+
+  void on_start(const Dataset& dataset, const TrainOptions& options) override {
+    if (quiet_) return;
+    print(fmt::format("{}: {} training samples in {} classes, {} to evaluate with; {}, {}",
+                      dataset.name, dataset.train.size(), dataset.class_count(),
+                      dataset.test.size(), options.model, options.method));
+    for (const std::string& remark : dataset.remarks) print("note: " + remark);
+  }
+
+  void on_remark(const std::string& remark) override {
+    if (!quiet_) print("note: " + remark);
+  }
+
+  void on_resume(std::int64_t epoch, std::int64_t batch) override {
+    if (!quiet_) print(fmt::format("resumed at epoch {}, batch {}", epoch + 1, batch));
+  }
+
+  void on_progress(const Progress& progress) override {
+    if (progress.phase != phase_) begin_phase(progress);
+    if (!bar_.is_due()) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double gained = progress.done - done_at_start_;
+    std::string text = progress.phase == "training" || progress.phase == "scoring"
+                           ? fmt::format("{} epoch {}/{}  loss {:.3f}", progress.phase,
+                                         progress.epoch + 1, progress.epochs, progress.loss)
+                           : std::string(progress.phase);
+    if (seconds > 0.5 && gained > 0) {
+      text += fmt::format("  {:.0f} samples/s  {} left", rate(progress),
+                          as_time(seconds * (1 - progress.done) / gained));
+    }
+    bar_.show(progress.done, text);
+  }
+
+  void on_epoch(const EpochRecord& record, std::int64_t epochs) override {
+    // Where a bar tells the rest, only evaluations are worth a line that stays.
+    if (quiet_ || (bar_.is_shown() && !record.evaluation)) return;
+    std::string line = fmt::format("epoch {:>3}/{}  loss {:.4f}  {} samples", record.epoch + 1,
+                                   epochs, record.train_loss, record.selected);
+    if (record.evaluation) {
+      line += fmt::format("  accuracy: worst group {}, average {}",
+                          percent(record.evaluation->worst_group_accuracy),
+                          percent(record.evaluation->average_group_accuracy));
+    }
+    print(line + fmt::format("  {:.1f} s", record.seconds.total()));
+  }
+
+  [[nodiscard]] bool wants_to_stop() const override { return stop_was_asked(); }
+
+  void finish() { bar_.clear(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void print(const std::string& line) {
+    bar_.clear();
+    fmt::print(stderr, "{}\n", line);
+  }
+
+  void begin_phase(const Progress& progress) {
+    phase_ = progress.phase;
+    done_at_start_ = progress.done;
+    start_ = Clock::now();
+    samples_ = 0;
+    last_samples_ = progress.samples;
+  }
+
+  /// Samples a second of the current epoch or pass, as far as it is known.
+  double rate(const Progress& progress) {
+    const auto now = Clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_time_).count();
+    if (progress.samples > last_samples_ && seconds > 0 && last_time_ != Clock::time_point()) {
+      const double newest = static_cast<double>(progress.samples - last_samples_) / seconds;
+      samples_ = samples_ == 0 ? newest : 0.8 * samples_ + 0.2 * newest;
+    }
+    last_samples_ = progress.samples;
+    last_time_ = now;
+    return samples_;
+  }
+
+  bool quiet_;
+  ProgressBar bar_;
+  std::string phase_;
+  double done_at_start_ = 0;
+  Clock::time_point start_;
+  double samples_ = 0;  ///< a second, smoothed
+  std::int64_t last_samples_ = 0;
+  Clock::time_point last_time_;
+};
+
 /// --resume takes all that is not given from the run's own options.
 TrainOptions options_of(const TrainArguments& arguments) {
   const fs::path stored = arguments.out / run_files::Options;
@@ -97,8 +243,6 @@ void make_scores(const TrainArguments& arguments, const TrainOptions& options,
   }
 }
 
-}  // namespace
-
 void run_train(std::span<const std::string> words) {
   TrainArguments arguments;
   if (!parse(words, arguments)) return;
@@ -122,4 +266,19 @@ void run_train(std::span<const std::string> words) {
   }
 }
 
+/// Every step allocates and frees the same megabytes. By default the C library gives large
+/// blocks back to the system each time and gets them again page by page, which can cost a
+/// third of a step of a small network.
+void keep_freed_memory() {
+  constexpr int Large = 1 << 30;
+  ::mallopt(M_MMAP_THRESHOLD, Large);
+  ::mallopt(M_TRIM_THRESHOLD, Large);
+}
+
+}  // namespace
 }  // namespace rcap::cli
+
+int main(int argc, char** argv) {
+  rcap::cli::keep_freed_memory();
+  return rcap::cli::run_main(argc, argv, rcap::cli::run_train);
+}

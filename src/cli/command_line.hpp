@@ -94,4 +94,8 @@ class CommandLine : public OptionFields {
   std::unique_ptr<CLI::App> app_;
 };
 
+/// Collects the options of all methods that the command line does not collect yet, those of the
+/// same methods under one heading.
+void collect_method_options(CommandLine& line);
+
 }  // namespace rcap::cli

@@ -1,11 +1,10 @@
-#include "cli/method_options.hpp"
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/command_line.hpp"
 #include "rcap/core/make_pruner.hpp"
 
 namespace rcap::cli {

@@ -1,5 +1,3 @@
-#include "cli/program.hpp"
-
 #include <array>
 #include <string_view>
 #include <utility>
@@ -8,14 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/nearest_name.hpp"
-#include "cli/cmd_bench.hpp"
-#include "cli/cmd_data.hpp"
-#include "cli/cmd_doctor.hpp"
-#include "cli/cmd_report.hpp"
-#include "cli/cmd_select.hpp"
-#include "cli/cmd_study.hpp"
+#include "cli/commands.hpp"
 #include "cli/external_command.hpp"
 #include "cli/machine.hpp"
+#include "cli/run_main.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap::cli {
@@ -94,8 +88,7 @@ void run_command(const std::string& name, std::span<const std::string> words) {
                                     did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
-}  // namespace
-
+/// Runs one command line of `rcap`, results on standard output.
 void run_program(std::span<const std::string> words) {
   if (words.empty()) {
     throw InvalidArgument(fmt::format("a command is missing; the commands are {}; see rcap --help",
@@ -109,4 +102,7 @@ void run_program(std::span<const std::string> words) {
   run_command(words[1], std::vector<std::string>{"--help"});
 }
 
+}  // namespace
 }  // namespace rcap::cli
+
+int main(int argc, char** argv) { return rcap::cli::run_main(argc, argv, rcap::cli::run_program); }

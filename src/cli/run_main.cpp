@@ -1,11 +1,11 @@
 #include "cli/run_main.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +14,9 @@
 
 namespace rcap::cli {
 namespace {
+
+std::atomic<bool> stop_asked = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
 enum ExitCode : int { Success = 0, OurMistake = 1, UserMistake = 2, StoppedByUser = 130 };
 
@@ -27,6 +30,16 @@ int fail(ExitCode code, std::string message) {
 }
 
 }  // namespace
+
+void watch_for_stop() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_asked = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+bool stop_was_asked() noexcept { return stop_asked; }
 
 int run_main(int argc, char** argv, void (*program)(std::span<const std::string>)) {
   try {

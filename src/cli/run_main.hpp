@@ -12,6 +12,11 @@ class Stopped : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// From now on the first Ctrl-C, or SIGTERM, only sets what `stop_was_asked` tells; the
+/// second one ends the program at once.
+void watch_for_stop();
+[[nodiscard]] bool stop_was_asked() noexcept;
+
 /// The body of every `main`: runs the program on its words and turns exceptions into one
 /// line on standard error and an exit code: 0, 2 for the user's mistakes, 1 for ours, 130 when
 /// stopped.
