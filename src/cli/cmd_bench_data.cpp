@@ -52,7 +52,7 @@ bool parse(std::span<const std::string> words, BenchDataArguments& arguments) {
   line.path("data", arguments.data.folder, "DIR", "where its files are, or a packed file");
   line.on_off("fast_decode", arguments.fast_decode,
               "decode large JPEGs at a fraction of their size, see rcap data pack");
-  line.count("samples", arguments.samples, "N", "images a pass; 0: all");
+  line.count("samples", arguments.samples, "N", "images a pass; 0: all", Range::at_least(0));
   line.count("seed", arguments.seed, "S", "of order and augmentation");
   line.group("Transform");
   line.count("center_crop", arguments.transform.center_crop, "C", "cut out the middle first");
@@ -64,7 +64,7 @@ bool parse(std::span<const std::string> words, BenchDataArguments& arguments) {
   line.group("Run");
   line.count("workers", arguments.reader.workers, "N", "threads that make images ready");
   line.count("batch_size", arguments.reader.batch_size, "B", "images per batch");
-  line.count("repeat", arguments.repeat, "K", "timed passes");
+  line.count("repeat", arguments.repeat, "K", "timed passes", Range::at_least(1));
   line.flag("json", arguments.json, "print one JSON object");
   line.flag("quiet", arguments.quiet, "no progress");
   line.config();
@@ -75,12 +75,6 @@ bool parse(std::span<const std::string> words, BenchDataArguments& arguments) {
   if (arguments.dataset == "table") {
     throw InvalidArgument(
         "bench data: a table holds numbers, not images; its rows lie in memory, ready for use");
-  }
-  if (arguments.repeat < 1 || arguments.samples < 0) {
-    throw InvalidArgument(
-        fmt::format("bench data: --repeat {} must be at least 1, --samples {} "
-                    "at least 0",
-                    arguments.repeat, arguments.samples));
   }
   return true;
 }

@@ -23,9 +23,8 @@ constexpr const char* DataUsage =
 
 bool all_there(const CatalogueEntry& entry) {
   if (entry.default_folder.empty()) return false;
-  const std::vector<LocatedFile> files = locate_files(entry, entry.default_folder);
-  return std::all_of(files.begin(), files.end(),
-                     [](const LocatedFile& file) { return file.bytes.has_value(); });
+  return std::ranges::all_of(locate_files(entry, entry.default_folder),
+                             [](const LocatedFile& file) { return file.bytes.has_value(); });
 }
 
 /// Where the data set is, or what to do to have it.

@@ -165,11 +165,8 @@ DataReport verify_named(const VerifyArguments& arguments, ProgressBar& progress)
 
 std::vector<DataReport> verify_all(const VerifyArguments& arguments) {
   ProgressBar progress(!arguments.quiet);
+  if (!arguments.name.empty()) return {verify_named(arguments, progress)};
   std::vector<DataReport> reports;
-  if (!arguments.name.empty()) {
-    reports.push_back(verify_named(arguments, progress));
-    return reports;
-  }
   for (const CatalogueEntry& entry : catalogue()) {
     if (entry.default_folder.empty()) continue;
     reports.push_back(verify_entry(entry, entry.default_folder, arguments.decode, progress));

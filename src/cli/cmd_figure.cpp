@@ -19,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* LossVsGradient = "loss-vs-gradient";
-constexpr std::int64_t MostEpochs = 100000;
 constexpr const char* LossVsGradientSummary =
     "Shows how closely the loss of an example follows the norm of its gradient.\n\n"
     "RCAP prefers samples of high loss, as a cheap stand-in for a large gradient. Here a small\n"
@@ -39,8 +38,7 @@ void print_json(const std::vector<ExampleTrace>& traces) {
   for (const ExampleTrace& trace : traces) {
     nlohmann::ordered_json example{{"example", trace.example}, {"class", trace.label}};
     const auto correlation = spearman_correlation(trace.losses, trace.gradient_norms);
-    example["spearman"] = nullptr;
-    if (correlation) example["spearman"] = *correlation;
+    example["spearman"] = correlation ? nlohmann::ordered_json(*correlation) : nullptr;
     object["examples"].push_back(std::move(example));
   }
   fmt::print("{}\n", object.dump());
@@ -62,15 +60,12 @@ void run_loss_vs_gradient(std::span<const std::string> words) {
   CommandLine line(fmt::format("figure {}", LossVsGradient), LossVsGradientSummary,
                    LossVsGradientFooter);
   line.path("out", folder, "DIR", "where the two files go; required");
-  line.count("epochs", options.epochs, "E", "how long the network trains");
+  line.count("epochs", options.epochs, "E", "how long the network trains",
+             Range::between(1, 100000));
   line.count("seed", options.seed, "S", "of the points, the network and the ten examples");
   line.flag("json", json, "print the correlations as one JSON object");
   if (!line.parse(words)) return;
   line.require("out", folder);
-  if (options.epochs < 1 || options.epochs > MostEpochs) {
-    throw InvalidArgument(
-        fmt::format("--epochs is {}; it lies between 1 and {}", options.epochs, MostEpochs));
-  }
   make_folder(folder);
   const std::vector<ExampleTrace> traces = trace_losses_and_gradients(options);
   const fs::path svg = folder / "loss_vs_gradient.svg";

@@ -6,6 +6,7 @@
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
 #include "cli/run_main.hpp"
+#include "io/safetensors_format.hpp"
 #include "io/weight_file.hpp"
 #include "models/forward_once.hpp"
 #include "models/model_info.hpp"
@@ -26,31 +27,7 @@ tok_reg, tok_patch and feat.NAME of each kind of features.
 Example: rcap model forward --model resnet50 --weights resnet50.pth --input in.safetensors \
            --output out.safetensors)";
 
-std::string_view name_of(TensorType type) {
-  switch (type) {
-    case TensorType::F64:
-      return "F64";
-    case TensorType::F32:
-      return "F32";
-    case TensorType::F16:
-      return "F16";
-    case TensorType::BF16:
-      return "BF16";
-    case TensorType::I64:
-      return "I64";
-    case TensorType::I32:
-      return "I32";
-    case TensorType::I16:
-      return "I16";
-    case TensorType::I8:
-      return "I8";
-    case TensorType::U8:
-      return "U8";
-    case TensorType::Bool:
-      return "BOOL";
-  }
-  return "?";
-}
+std::string_view name_of(TensorType type) { return safetensors::row_of(type).name; }
 
 void list_models(std::span<const std::string> words) {
   bool json = false;
@@ -65,10 +42,6 @@ void list_models(std::span<const std::string> words) {
   for (const ModelInfo& info : models()) fmt::print("{:<22} {}\n", info.name, info.summary);
 }
 
-std::int64_t element_count(const TensorView& view) {
-  return static_cast<std::int64_t>(view.data.size() / bytes_of(view.type));
-}
-
 void inspect_file(std::span<const std::string> words) {
   std::filesystem::path path;
   bool json = false;
@@ -79,10 +52,10 @@ void inspect_file(std::span<const std::string> words) {
   if (!line.parse(words)) return;
   line.require("weights", path);
   const WeightFile file(path);
-  std::int64_t elements = 0;
+  std::size_t elements = 0;
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
   for (const TensorView& view : file.tensors()) {
-    elements += element_count(view);
+    elements += view.data.size() / bytes_of(view.type);
     object[view.name] = {{"type", name_of(view.type)}, {"shape", view.shape}};
     if (!json) {
       fmt::print("{:<52} {:<5} {}\n", view.name, name_of(view.type), fmt::join(view.shape, " x "));
@@ -101,7 +74,8 @@ void run_forward(std::span<const std::string> words) {
   line.path("input", options.input, "FILE", "safetensors with x (and y); required");
   line.path("output", options.output, "FILE", "safetensors to be written; required");
   line.flag("train", options.train, "a pass of training too, with gradients");
-  line.count("classes", options.class_count, "C", "classes [as the weights have, else 1000]");
+  line.count("classes", options.class_count, "C", "classes [as the weights have, else 1000]",
+             Range::at_least(1));
   list_options(line, options.dino);
   line.count("seed", options.seed, "S", "of random weights");
   line.threads(options.threads, "threads; sums round differently with another number");
@@ -111,19 +85,14 @@ void run_forward(std::span<const std::string> words) {
   }
   line.require("input", options.input);
   line.require("output", options.output);
-  if (options.class_count && *options.class_count < 1) {
-    throw InvalidArgument(
-        fmt::format("--classes is {}; it must be at least 1", *options.class_count));
-  }
-  const std::string remark = rcap::forward_once(options);
+  const std::string remark = forward_once(options);
   if (!remark.empty()) fmt::print(stderr, "note: {}: {}\n", options.weights.string(), remark);
 }
 
-using Run = void (*)(std::span<const std::string>);
 struct Part {
   std::string_view name;
   std::string_view summary;
-  Run run;
+  void (*run)(std::span<const std::string>);
 };
 
 constexpr Part Parts[] = {

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
-#include <malloc.h>
 #include <sched.h>
 
 namespace rcap::cli {
@@ -81,8 +80,6 @@ Memory machine_memory() {
 }
 
 std::int64_t peak_memory_bytes() { return proc_bytes("/proc/self/status", "VmHWM:"); }
-
-void return_free_memory() { malloc_trim(0); }
 
 bool reset_peak_memory() {
   std::ofstream clear("/proc/self/clear_refs");

@@ -34,8 +34,6 @@ struct Memory {
 
 /// The largest resident size of this process since the start or the last reset.
 [[nodiscard]] std::int64_t peak_memory_bytes();
-/// Gives memory that was freed back to the system, so that it does not count as resident.
-void return_free_memory();
 /// Lowers the peak to what is resident now.
 /// @return false where the kernel does not allow it
 bool reset_peak_memory();
