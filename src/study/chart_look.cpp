@@ -45,24 +45,27 @@ constexpr const char* FixedDarkStyle = R"(text{fill:#e6edf3}
 .dot{stroke:#0d1117}.open{fill:#0d1117}.neutral{color:#e6edf3}.faint{color:#8b949e}
 )";
 
-enum class Shape { Circle, Square, Up, Diamond, Down, Cross, Plus, Star };
+/// Shapes of about the same area.
 struct Marker {
-  Shape shape;
-  bool open = false;
+  std::string_view kind;  ///< its class: "dot", "open", or "mark" of strokes through the centre
+  int corners = 0;        ///< or strokes; 0: a circle
+  double angle = 0;       ///< of the first of them, in turns from the top
+  double size = 1;        ///< over the radius of the circle
 };
-constexpr std::array<Marker, 13> Markers{{{Shape::Circle},
-                                          {Shape::Square},
-                                          {Shape::Up},
-                                          {Shape::Diamond},
-                                          {Shape::Cross},
-                                          {Shape::Down},
-                                          {.shape = Shape::Circle, .open = true},
-                                          {.shape = Shape::Square, .open = true},
-                                          {Shape::Plus},
-                                          {.shape = Shape::Up, .open = true},
-                                          {.shape = Shape::Diamond, .open = true},
-                                          {.shape = Shape::Down, .open = true},
-                                          {Shape::Star}}};
+constexpr Marker Star{"mark", 3, 0, 1.2};
+constexpr std::array<Marker, 13> Markers{{{"dot"},
+                                          {"dot", 4, 0.125, 1.25},  // a square
+                                          {"dot", 3, 0, 1.4},       // a triangle
+                                          {"dot", 4, 0, 1.35},      // a diamond
+                                          {"mark", 2, 0.125, 1.2},  // a cross
+                                          {"dot", 3, 0.5, 1.4},     // a triangle on its tip
+                                          {"open"},
+                                          {"open", 4, 0.125, 1.25},
+                                          {"mark", 2, 0, 1.2},  // a plus
+                                          {"open", 3, 0, 1.4},
+                                          {"open", 4, 0, 1.35},
+                                          {"open", 3, 0.5, 1.4},
+                                          Star}};
 
 /// Corners on a circle, the first at `angle` in turns from the top.
 std::string polygon(double x, double y, double radius, int corners, double angle) {
@@ -87,31 +90,8 @@ std::string strokes(double x, double y, double radius, int count, double angle) 
   return path;
 }
 
-bool is_strokes(Shape shape) {
-  return shape == Shape::Cross || shape == Shape::Plus || shape == Shape::Star;
-}
-
-/// Shapes of about the same area.
-std::string outline(Shape shape, double x, double y, double radius) {
-  switch (shape) {
-    case Shape::Square:
-      return polygon(x, y, radius * 1.25, 4, 0.125);
-    case Shape::Up:
-      return polygon(x, y, radius * 1.4, 3, 0);
-    case Shape::Down:
-      return polygon(x, y, radius * 1.4, 3, 0.5);
-    case Shape::Diamond:
-      return polygon(x, y, radius * 1.35, 4, 0);
-    case Shape::Cross:
-      return strokes(x, y, radius * 1.2, 2, 0.125);
-    case Shape::Plus:
-      return strokes(x, y, radius * 1.2, 2, 0);
-    case Shape::Star:
-      return strokes(x, y, radius * 1.2, 3, 0);
-    case Shape::Circle:
-      break;
-  }
-  // Two half circles; their radius and their ends must be rounded alike.
+/// Two half circles; their radius and their ends must be rounded alike.
+std::string circle(double x, double y, double radius) {
   const double r = std::round(10 * radius) / 10;
   return fmt::format(
       "M{:.1f} {:.1f}a{r:.1f} {r:.1f} 0 0 0 {:.1f} 0a{r:.1f} {r:.1f} 0 0 0 {:.1f} 0Z", x - r, y,
@@ -157,12 +137,13 @@ std::string dash_of(Look look) {
 }
 
 std::string marker(Look look, double x, double y, double radius, std::string_view inner) {
-  const Marker chosen =
-      look == NeutralLook ? Marker{Shape::Star} : Markers.at(look % Markers.size());
-  const std::string_view kind = is_strokes(chosen.shape) ? "mark" : chosen.open ? "open" : "dot";
-  const std::string path = outline(chosen.shape, x, y, radius);
-  if (inner.empty()) return fmt::format("<path class=\"{}\" d=\"{}\"/>\n", kind, path);
-  return fmt::format("<path class=\"{}\" d=\"{}\">{}</path>\n", kind, path, inner);
+  const Marker& chosen = look == NeutralLook ? Star : Markers.at(look % Markers.size());
+  const auto draw = chosen.kind == "mark" ? strokes : polygon;
+  const std::string path = chosen.corners == 0
+                               ? circle(x, y, radius)
+                               : draw(x, y, radius * chosen.size, chosen.corners, chosen.angle);
+  if (inner.empty()) return fmt::format("<path class=\"{}\" d=\"{}\"/>\n", chosen.kind, path);
+  return fmt::format("<path class=\"{}\" d=\"{}\">{}</path>\n", chosen.kind, path, inner);
 }
 
 std::string escaped(std::string_view text) {

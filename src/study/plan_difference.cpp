@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -41,25 +39,22 @@ std::string shown(const std::string& value) { return value.empty() ? "not set" :
 
 void tell_options(std::vector<std::string>& lines, const RunsByName& before,
                   const RunsByName& after) {
-  std::map<std::tuple<std::string, std::string, std::string>, int> changes;
+  using Change = std::pair<std::string, std::string>;  // what an option was, and is
+  std::map<std::pair<std::string, Change>, int> changes;
   for (const auto& [name, run] : after) {
     const auto old = before.find(name);
     if (old == before.end()) continue;
-    std::map<std::string, std::string> was, is;
-    std::set<std::string> options;
-    for (const auto& [option, word] : words_of(old->second->options)) was[option] = word;
-    for (const auto& [option, word] : words_of(run->options)) is[option] = word;
-    for (const auto& words : {was, is}) {
-      for (const auto& [option, word] : words) options.insert(option);
-    }
-    for (const std::string& option : options) {
-      if (was[option] != is[option]) ++changes[{option, was[option], is[option]}];
+    std::map<std::string, Change> words;
+    for (const auto& [option, word] : words_of(old->second->options)) words[option].first = word;
+    for (const auto& [option, word] : words_of(run->options)) words[option].second = word;
+    for (const auto& entry : words) {
+      if (entry.second.first != entry.second.second) ++changes[entry];
     }
   }
   for (const auto& [change, count] : changes) {
-    const auto& [option, was, is] = change;
+    const auto& [option, words] = change;
     lines.push_back(fmt::format("{} was {}, is now {} (in {} runs)", spell(option, Reader::File),
-                                shown(was), shown(is), count));
+                                shown(words.first), shown(words.second), count));
   }
 }
 

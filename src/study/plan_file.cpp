@@ -11,7 +11,6 @@
 #include "base/nearest_name.hpp"
 #include "io/toml_file.hpp"
 #include "rcap/core/error.hpp"
-#include "study/file_name.hpp"
 #include "study/scoring_runs.hpp"
 
 namespace rcap {

@@ -8,7 +8,6 @@
 
 #include "rcap/core/error.hpp"
 #include "rcap/core/make_pruner.hpp"
-#include "study/file_name.hpp"
 
 namespace rcap {
 namespace {

@@ -31,6 +31,9 @@ struct StudyPlan {
 [[nodiscard]] StudyPlan read_plan(const std::filesystem::path& path);
 void write_plan(const std::filesystem::path& path, const StudyPlan& plan);
 
+/// A name as part of a folder's name: small letters, digits, dots and dashes.
+[[nodiscard]] std::string as_file_name(const std::string& name);
+
 /// Where the files of a study are.
 class StudyFolder {
  public:

@@ -30,30 +30,14 @@ std::string markdown_cell(const std::optional<Table::Cell>& cell) {
 }
 
 std::string latex_text(std::string_view text) {
+  constexpr std::string_view Special = "&%$#_{}";
   std::string result;
   for (const char c : text) {
-    switch (c) {
-      case '\\':
-        result += "\\textbackslash{}";
-        break;
-      case '~':
-        result += "\\textasciitilde{}";
-        break;
-      case '^':
-        result += "\\textasciicircum{}";
-        break;
-      case '&':
-      case '%':
-      case '$':
-      case '#':
-      case '_':
-      case '{':
-      case '}':
-        result += '\\';
-        [[fallthrough]];
-      default:
-        result += c;
-    }
+    if (Special.find(c) != std::string_view::npos) result += '\\';
+    result += c == '\\'  ? "\\textbackslash{}"
+              : c == '~' ? "\\textasciitilde{}"
+              : c == '^' ? "\\textasciicircum{}"
+                         : std::string(1, c);
   }
   replace_all(result, "±", "$\\pm$");
   return result;
