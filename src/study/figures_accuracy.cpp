@@ -21,6 +21,11 @@ using chart::Panel;
 using chart::Section;
 using chart::Series;
 
+/// An accuracy that a figure shows.
+struct Accuracy {
+  const char* title;
+  double Evaluation::*value;
+};
 constexpr Accuracy Accuracies[] = {
     {"Worst group accuracy, %", &Evaluation::worst_group_accuracy},
     {"Average group accuracy, %", &Evaluation::average_group_accuracy},
@@ -29,10 +34,27 @@ constexpr std::size_t FewLines = 6;  // more of them are drawn thin
 constexpr const char* NearestBeta =
     "Where a method was run at several betas, the one nearest to 1 stands for it.";
 
-std::vector<double> final_accuracies(const RunGroup& group, const Accuracy& accuracy) {
-  std::vector<double> values;
-  for (const RunResult* run : group.runs) values.push_back(run->summary.evaluation.*accuracy.value);
-  return values;
+/// A point at the mean, with its deviation, in percent.
+chart::Point accuracy_point(double x, const MeanAndDeviation& found) {
+  return {.x = x,
+          .y = 100 * found.mean,
+          .low = 100 * (found.mean - found.deviation),
+          .high = 100 * (found.mean + found.deviation)};
+}
+
+/// At the end of the runs of a group.
+chart::Point accuracy_point(double x, const RunGroup& group, const Accuracy& accuracy) {
+  return accuracy_point(x, over_runs(group.runs, [&](const Summary& summary) {
+                          return summary.evaluation.*accuracy.value;
+                        }));
+}
+
+/// A panel of accuracies without series.
+Panel accuracy_panel(const Accuracy& accuracy, const char* x_title) {
+  return {.title = accuracy.title,
+          .x = {.title = x_title, .scale = chart::Scale::Log},
+          .y = {.least = 0, .most = 100},
+          .series = {}};
 }
 
 bool has_several_betas(const StudyResults& results) {
@@ -41,18 +63,13 @@ bool has_several_betas(const StudyResults& results) {
   });
 }
 
-std::string joined(std::string first, const std::string& second) {
-  if (first.empty() || second.empty()) return first + second;
-  return std::move(first) + " " + second;
-}
-
 /// Takes nothing from a figure without panels, and the methods shown from the others.
 std::optional<std::string> finished(Chart chart, const StudyResults& results,
                                     const std::set<std::string>& shown) {
   if (chart.sections.empty()) return std::nullopt;
-  auto legend = method_legend(results, {shown.begin(), shown.end()});
+  auto legend = method_legend(results, shown);
   chart.legend.insert(chart.legend.begin(), legend.begin(), legend.end());
-  if (has_several_betas(results)) chart.note = joined(chart.note, NearestBeta);
+  if (has_several_betas(results)) chart.note += fmt::format(" {}", NearestBeta);
   return draw_chart(chart);
 }
 
@@ -91,7 +108,7 @@ Panel beta_panel(const BetaLines& lines, const std::vector<BetaLine>& all,
   for (const auto& [key, groups] : lines) {
     Series series{.look = look_of(all, key), .spread = chart::SpreadMarks::Bars};
     for (const RunGroup& group : groups) {
-      series.points.push_back(accuracy_point(*group.beta, final_accuracies(group, accuracy)));
+      series.points.push_back(accuracy_point(*group.beta, group, accuracy));
       betas.insert(*group.beta);
     }
     panel.series.push_back(std::move(series));
@@ -125,10 +142,8 @@ double radius_of(const RunGroup& group) {
 }
 
 chart::Point cost_point(const RunGroup& group, const Accuracy& accuracy) {
-  std::vector<double> seconds;
-  for (const RunResult* run : group.runs) seconds.push_back(run->summary.seconds.total());
-  const double cost = mean_and_deviation_of(seconds).mean;
-  chart::Point point = accuracy_point(cost, final_accuracies(group, accuracy));
+  const double cost = seconds_of(group.runs).mean;
+  chart::Point point = accuracy_point(cost, group, accuracy);
   point.radius = radius_of(group);
   point.note = fmt::format("{}, {}: {:.1f} %, {:.1f} s", group.method,
                            pruned_text(group.pruning_rate), point.y, cost);
@@ -180,7 +195,7 @@ Series curve_of(const RunGroup& group, chart::Look look, const Accuracy& accurac
     }
     if (accuracies.size() < run_count) continue;
     const double mean_seen = mean_and_deviation_of(seen).mean;
-    series.points.push_back(accuracy_point(mean_seen, accuracies));
+    series.points.push_back(accuracy_point(mean_seen, mean_and_deviation_of(accuracies)));
     series.points.back().note = fmt::format("{}: {:.1f} %, {:.0f} samples", group.method,
                                             series.points.back().y, mean_seen);
   }
@@ -258,14 +273,12 @@ std::optional<std::string> curve_figure(const StudyResults& results) {
   std::set<std::string> shown;
   for (const std::string& dataset : results.datasets) {
     const std::vector<RunGroup> groups = highest_rate_groups_of(results, dataset);
-    Section section{.heading = dataset, .plot_height = 270};
+    Section section{.heading = heading_of(results, dataset), .plot_height = 270};
     for (const Accuracy& accuracy : Accuracies) {
       section.panels.push_back(curve_panel(results, groups, accuracy));
     }
     if (!has_curve(section.panels.front())) continue;
     for (const RunGroup& group : groups) shown.insert(group.method);
-    const std::vector<double> rates = results.rates_of(dataset);
-    if (!rates.empty()) section.heading += ", " + pruned_text(rates.back());
     chart.sections.push_back(std::move(section));
   }
   chart.note = "Bands: deviation over seeds.";

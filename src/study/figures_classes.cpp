@@ -91,9 +91,8 @@ std::vector<Value> thinned(const std::vector<Value>& values, std::size_t most) {
 // ---- fractions over epochs ----------------------------------------------------------------
 
 /// The runs of the figure: every rule of RCAP, rs2, balanced; one seed each.
-std::vector<const RunResult*> fraction_runs(const StudyResults& results,
-                                            const std::string& dataset) {
-  std::vector<const RunResult*> runs;
+Runs fraction_runs(const StudyResults& results, const std::string& dataset) {
+  Runs runs;
   for (const RunGroup& group : highest_rate_groups_of(results, dataset)) {
     const RunResult* run = group.runs.front();
     const std::string& method = run->summary.method;
@@ -125,12 +124,10 @@ ShownClasses shown_classes(const Classes& ordered) {
 Series fraction_series(const RunResult& run, std::size_t j, chart::Look look) {
   Series series{.look = look, .markers = look != chart::FaintLook};
   for (const EpochRecord& record : run.epochs) {
-    chart::Point point;
-    point.x = static_cast<double>(record.epoch);
-    point.y = 100 * static_cast<double>(record.class_counts[j]) /
-              static_cast<double>(std::max<std::int64_t>(record.selected, 1));
-    point.radius = 4.5;
-    series.points.push_back(point);
+    const auto selected = static_cast<double>(std::max<std::int64_t>(record.selected, 1));
+    series.points.push_back({.x = static_cast<double>(record.epoch),
+                             .y = 100 * static_cast<double>(record.class_counts[j]) / selected,
+                             .radius = 4.5});
   }
   series.points = thinned(series.points, MostEpochs);
   return series;
@@ -164,7 +161,7 @@ std::vector<chart::LegendEntry> class_legend(const RunResult& run, const ShownCl
   return legend;
 }
 
-Section fraction_section(const std::string& heading, const std::vector<const RunResult*>& runs) {
+Section fraction_section(const std::string& heading, const Runs& runs) {
   const RunResult& first = *runs.front();
   const ShownClasses shown = shown_classes(by_size(first));
   Section section{.heading = heading, .plot_height = 190, .same_y = true};
@@ -210,48 +207,41 @@ std::vector<ClassPoint> class_points(const RunResult& run) {
   return points;
 }
 
-Series count_series(const RunGroup& group, const StudyResults& results) {
-  Series series{.look = look_of(results, group.method), .thin = true};
-  for (const ClassPoint& found : class_points(*group.runs.front())) {
-    chart::Point point;
-    point.x = found.size;
-    point.y = std::max(found.count, PlaceOfNothing);
-    series.points.push_back(point);
-  }
-  return series;
-}
-
-Panel size_panel(const std::vector<RunGroup>& groups, const StudyResults& results) {
+/// A series of each method: what `point_of` makes of its classes.
+template <class PointOf>
+Panel class_panel(const std::vector<RunGroup>& groups, const StudyResults& results, Join join,
+                  PointOf point_of) {
   Panel panel;
-  panel.title = "Samples an epoch";
-  panel.x = {.title = "samples of the class", .scale = chart::Scale::Log};
-  panel.y = {.scale = chart::Scale::Log};
-  for (const RunGroup& group : groups) panel.series.push_back(count_series(group, results));
+  panel.x.scale = chart::Scale::Log;
+  panel.y.scale = chart::Scale::Log;
+  for (const RunGroup& group : groups) {
+    Series series{.look = look_of(results, group.method), .join = join, .thin = true};
+    for (const ClassPoint& found : class_points(*group.runs.front())) {
+      series.points.push_back(point_of(found));
+      series.points.back().note = join == Join::None ? group.method : "";
+    }
+    panel.series.push_back(std::move(series));
+  }
   draw_reference_last(panel);
   return panel;
 }
 
-/// Counts as a part of the class: the size of a class would hide what its loss does.
-Series part_series(const RunGroup& group, const StudyResults& results) {
-  Series series{.look = look_of(results, group.method), .join = Join::None};
-  for (const ClassPoint& found : class_points(*group.runs.front())) {
-    chart::Point point;
-    point.x = found.loss;
-    point.y = 100 * found.count / found.size;
-    point.radius = 4.5;
-    point.note = group.method;
-    series.points.push_back(point);
-  }
-  return series;
+Panel size_panel(const std::vector<RunGroup>& groups, const StudyResults& results) {
+  Panel panel = class_panel(groups, results, Join::Straight, [](const ClassPoint& found) {
+    return chart::Point{.x = found.size, .y = std::max(found.count, PlaceOfNothing)};
+  });
+  panel.title = "Samples an epoch";
+  panel.x.title = "samples of the class";
+  return panel;
 }
 
+/// Counts as a part of the class: the size of a class would hide what its loss does.
 Panel loss_panel(const std::vector<RunGroup>& groups, const StudyResults& results) {
-  Panel panel;
+  Panel panel = class_panel(groups, results, Join::None, [](const ClassPoint& found) {
+    return chart::Point{.x = found.loss, .y = 100 * found.count / found.size, .radius = 4.5};
+  });
   panel.title = "Part of the class, %";
-  panel.x = {.title = "loss of the class", .scale = chart::Scale::Log};
-  panel.y = {.scale = chart::Scale::Log};
-  for (const RunGroup& group : groups) panel.series.push_back(part_series(group, results));
-  draw_reference_last(panel);
+  panel.x.title = "loss of the class";
   return panel;
 }
 
@@ -260,7 +250,7 @@ std::vector<RunGroup> count_groups(const StudyResults& results, const std::strin
   std::vector<RunGroup> groups = highest_rate_groups_of(results, dataset);
   std::erase_if(groups, [](const RunGroup& group) {
     const RunResult& run = *group.runs.front();
-    return run.summary.method == "full" || !has_class_records(run);
+    return run.is_full() || !has_class_records(run);
   });
   return groups;
 }
@@ -274,11 +264,6 @@ bool has_next_to_nothing(const RunGroup& group) {
 bool has_equal_sizes(const RunResult& run) {
   const auto [low, high] = std::ranges::minmax(run.summary.train_class_sizes);
   return low == high;
-}
-
-std::string heading_of(const StudyResults& results, const std::string& dataset) {
-  const std::vector<double> rates = results.rates_of(dataset);
-  return rates.empty() ? dataset : dataset + ", " + pruned_text(rates.back());
 }
 
 }  // namespace
@@ -324,7 +309,7 @@ std::optional<std::string> class_count_figure(const StudyResults& results) {
     chart.sections.push_back(std::move(section));
   }
   if (chart.sections.empty()) return std::nullopt;
-  chart.legend = method_legend(results, {shown.begin(), shown.end()});
+  chart.legend = method_legend(results, shown);
   if (raised) chart.note += " Less than half a sample is drawn as 0.5.";
   if (grouped) chart.note += " Many classes are averaged in groups of similar size.";
   return draw_chart(chart);

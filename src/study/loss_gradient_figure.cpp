@@ -17,10 +17,7 @@ chart::Panel panel_of(std::span<const ExampleTrace> traces, const char* title,
   for (std::size_t i = 0; i < traces.size(); ++i) {
     chart::Series series{.look = i, .thin = true};
     for (const double value : traces[i].*values) {
-      chart::Point point;
-      point.x = static_cast<double>(series.points.size());
-      point.y = value;
-      series.points.push_back(point);
+      series.points.push_back({.x = static_cast<double>(series.points.size()), .y = value});
     }
     panel.series.push_back(std::move(series));
   }

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "study/run_groups.hpp"
-#include "study/table_caption.hpp"
 #include "study/tables.hpp"
 
 namespace rcap {
@@ -16,34 +15,21 @@ namespace {
 constexpr std::size_t Columns = 6;
 using Line = std::array<std::string, Columns>;
 
-bool is_full(const RunGroup& group) { return group.runs.front()->summary.method == "full"; }
-
-template <class Value>
-MeanAndDeviation over_seeds(const RunGroup& group, Value&& value) {
-  std::vector<double> values;
-  for (const RunResult* run : group.runs) values.push_back(value(run->summary));
-  return mean_and_deviation_of(values);
-}
-
 std::string percent_text(const RunGroup& group, double Evaluation::*accuracy) {
-  const MeanAndDeviation found = over_seeds(
-      group, [&](const Summary& summary) { return 100 * (summary.evaluation.*accuracy); });
+  const MeanAndDeviation found = over_runs(
+      group.runs, [&](const Summary& summary) { return 100 * (summary.evaluation.*accuracy); });
   if (found.count == 1) return fmt::format("{:.1f}", found.mean);
   return fmt::format("{:.1f} ± {:.1f}", found.mean, found.deviation);
 }
 
-double seconds_of(const RunGroup& group) {
-  return over_seeds(group, [](const Summary& summary) { return summary.seconds.total(); }).mean;
-}
-
 Line line_of(const RunGroup& group, const RunGroup* full) {
-  const double seconds = seconds_of(group);
+  const double seconds = seconds_of(group.runs).mean;
   return {group.method,
           fmt::format("{}", group.runs.front()->summary.keep_count),
           percent_text(group, &Evaluation::worst_group_accuracy),
           percent_text(group, &Evaluation::average_group_accuracy),
           fmt::format("{:.1f}", seconds),
-          full == nullptr ? "" : fmt::format("{:.1f}", seconds_of(*full) / seconds)};
+          full == nullptr ? "" : fmt::format("{:.1f}", seconds_of(full->runs).mean / seconds)};
 }
 
 /// Characters a terminal shows: bytes that continue a letter of UTF-8 take no place.
@@ -78,6 +64,7 @@ std::string aligned(const std::vector<Line>& lines) {
 }
 
 std::string block_of(const std::string& dataset, double rate, std::vector<RunGroup> groups) {
+  const auto is_full = [](const RunGroup& group) { return group.runs.front()->is_full(); };
   std::erase_if(
       groups, [&](const RunGroup& group) { return !is_full(group) && group.pruning_rate != rate; });
   const auto full = std::ranges::find_if(groups, is_full);
@@ -94,10 +81,7 @@ std::string block_of(const std::string& dataset, double rate, std::vector<RunGro
 std::string overview_of(const StudyResults& results) {
   std::string text;
   for (const std::string& dataset : results.datasets) {
-    std::vector<RunGroup> groups = plain_groups_of(results, dataset);
-    std::ranges::stable_sort(groups, {}, [&](const RunGroup& group) {
-      return std::ranges::find(results.methods, group.method) - results.methods.begin();
-    });
+    const std::vector<RunGroup> groups = plain_groups_of(results, dataset);
     for (const double rate : results.rates_of(dataset)) text += block_of(dataset, rate, groups);
   }
   return text + fmt::format("{}. Seconds hold everything a run does, its scoring run included.\n",

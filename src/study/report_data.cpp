@@ -150,7 +150,7 @@ class ReportData {
     json["name"] = run.name;
     json["dataset"] = run.dataset;
     json["method"] = run.method;
-    if (summary.method == "full") json["full"] = true;
+    if (run.is_full()) json["full"] = true;
     json["rate"] = rounded(summary.pruning_rate);
     if (summary.beta) json["beta"] = rounded(*summary.beta);
     // A seed can have more digits than a number of the script.

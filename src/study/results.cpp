@@ -63,8 +63,7 @@ std::string method_title(const Summary& summary) {
   return fmt::format("{} {}", summary.method, summary.class_share);
 }
 
-template <class Names>
-void add_name(Names& names, const std::string& name) {
+void add_name(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
@@ -159,9 +158,7 @@ StudyResults results_of_folders(const fs::path& folder) {
 std::vector<double> StudyResults::rates_of(const std::string& dataset) const {
   std::set<double> rates;
   for (const RunResult& run : runs) {
-    if (run.dataset == dataset && run.summary.method != "full") {
-      rates.insert(run.summary.pruning_rate);
-    }
+    if (run.dataset == dataset && !run.is_full()) rates.insert(run.summary.pruning_rate);
   }
   return {rates.begin(), rates.end()};
 }

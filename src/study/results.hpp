@@ -18,7 +18,11 @@ struct RunResult {
   Summary summary;
   std::vector<EpochRecord> epochs;
   std::vector<GivenOption> options;  ///< of `options.toml`
+
+  /// Trained on everything.
+  [[nodiscard]] bool is_full() const { return summary.method == "full"; }
 };
+using Runs = std::vector<const RunResult*>;
 
 /// A run without a result, and why.
 struct MissingRun {

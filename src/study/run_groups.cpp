@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "study/tables.hpp"
-
 namespace rcap {
 namespace {
 
@@ -53,6 +51,9 @@ std::vector<RunGroup> plain_groups_of(const StudyResults& results, const std::st
       *found = std::move(group);
     }
   }
+  std::ranges::stable_sort(plain, {}, [&](const RunGroup& group) {
+    return std::ranges::find(results.methods, group.method) - results.methods.begin();
+  });
   return plain;
 }
 
@@ -61,11 +62,7 @@ std::vector<RunGroup> highest_rate_groups_of(const StudyResults& results,
   const std::vector<double> rates = results.rates_of(dataset);
   std::vector<RunGroup> groups = plain_groups_of(results, dataset);
   std::erase_if(groups, [&](const RunGroup& group) {
-    const bool is_full = group.runs.front()->summary.method == "full";
-    return !is_full && group.pruning_rate != rates.back();
-  });
-  std::ranges::stable_sort(groups, {}, [&](const RunGroup& group) {
-    return std::ranges::find(results.methods, group.method) - results.methods.begin();
+    return !group.runs.front()->is_full() && group.pruning_rate != rates.back();
   });
   return groups;
 }
@@ -84,31 +81,13 @@ chart::Look look_of(const StudyResults& results, const std::string& method) {
 }
 
 std::vector<chart::LegendEntry> method_legend(const StudyResults& results,
-                                              const std::vector<std::string>& methods) {
+                                              const std::set<std::string>& methods) {
   std::vector<chart::LegendEntry> legend;
   for (const std::string& method : results.methods) {
-    if (std::ranges::find(methods, method) == methods.end()) continue;
+    if (!methods.contains(method)) continue;
     legend.push_back({chart::shortened(method, LongestName), look_of(results, method)});
   }
   return legend;
-}
-
-chart::Point accuracy_point(double x, const std::vector<double>& accuracies) {
-  const MeanAndDeviation found = mean_and_deviation_of(accuracies);
-  chart::Point point;
-  point.x = x;
-  point.y = 100 * found.mean;
-  point.low = 100 * (found.mean - found.deviation);
-  point.high = 100 * (found.mean + found.deviation);
-  return point;
-}
-
-chart::Panel accuracy_panel(const Accuracy& accuracy, std::string x_title) {
-  chart::Panel panel;
-  panel.title = accuracy.title;
-  panel.x = {.title = std::move(x_title), .scale = chart::Scale::Log};
-  panel.y = {.least = 0, .most = 100};
-  return panel;
 }
 
 void draw_reference_last(chart::Panel& panel) {
@@ -117,6 +96,11 @@ void draw_reference_last(chart::Panel& panel) {
 
 std::string pruned_text(double pruning_rate) {
   return fmt::format("{:.4g} % pruned", 100 * pruning_rate);
+}
+
+std::string heading_of(const StudyResults& results, const std::string& dataset) {
+  const std::vector<double> rates = results.rates_of(dataset);
+  return rates.empty() ? dataset : dataset + ", " + pruned_text(rates.back());
 }
 
 }  // namespace rcap

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,24 +15,19 @@ struct RunGroup {
   std::string method;
   double pruning_rate = 0;
   std::optional<double> beta;
-  std::vector<const RunResult*> runs;  ///< by seed, at least one
-};
-
-/// An accuracy that a figure shows.
-struct Accuracy {
-  const char* title;
-  double Evaluation::*value;
+  Runs runs;  ///< by seed, at least one
 };
 
 /// All groups of a data set, in the order of the runs.
 [[nodiscard]] std::vector<RunGroup> groups_of(const StudyResults& results,
                                               const std::string& dataset);
 
-/// The groups of a data set with one beta for each method and rate, the nearest to 1.
+/// The groups of a data set with one beta for each method and rate, the nearest to 1;
+/// in the order of methods.
 [[nodiscard]] std::vector<RunGroup> plain_groups_of(const StudyResults& results,
                                                     const std::string& dataset);
 
-/// Those of the highest rate, and of "full"; in the order of methods.
+/// Those of the highest rate, and of "full".
 [[nodiscard]] std::vector<RunGroup> highest_rate_groups_of(const StudyResults& results,
                                                            const std::string& dataset);
 
@@ -39,19 +35,16 @@ struct Accuracy {
 [[nodiscard]] chart::Look look_of(const StudyResults& results, const std::string& method);
 
 /// The legend of the methods that are in these groups, in the order of tables.
-[[nodiscard]] std::vector<chart::LegendEntry> method_legend(
-    const StudyResults& results, const std::vector<std::string>& methods);
-
-/// A point at the mean, with its deviation, in percent.
-[[nodiscard]] chart::Point accuracy_point(double x, const std::vector<double>& accuracies);
-
-/// A panel of accuracies without series.
-[[nodiscard]] chart::Panel accuracy_panel(const Accuracy& accuracy, std::string x_title);
+[[nodiscard]] std::vector<chart::LegendEntry> method_legend(const StudyResults& results,
+                                                            const std::set<std::string>& methods);
 
 /// Puts the series of the first look, the reference, on top of the others.
 void draw_reference_last(chart::Panel& panel);
 
 /// "90 % pruned" of 0.9.
 [[nodiscard]] std::string pruned_text(double pruning_rate);
+
+/// The data set, and the highest rate of its runs if there is one.
+[[nodiscard]] std::string heading_of(const StudyResults& results, const std::string& dataset);
 
 }  // namespace rcap

@@ -12,7 +12,6 @@
 
 #include "base/text_file.hpp"
 #include "rcap/core/error.hpp"
-#include "study/table_caption.hpp"
 
 namespace rcap {
 namespace {
@@ -60,37 +59,31 @@ std::vector<Column>::iterator find_reference(std::vector<Column>& columns,
   return found ? nearest : columns.end();
 }
 
-using Runs = std::vector<const RunResult*>;
-
-bool is_full(const RunResult& run) { return run.summary.method == "full"; }
-
 /// The runs behind a cell; those of "full" serve every rate.
 Runs runs_of(const StudyResults& results, const std::string& dataset, double rate,
              const Column& column) {
   Runs runs;
   for (const RunResult& run : results.runs) {
     const bool fits = run.dataset == dataset && run.method == column.method &&
-                      (is_full(run) || run.summary.pruning_rate == rate) &&
+                      (run.is_full() || run.summary.pruning_rate == rate) &&
                       (!column.beta || run.summary.beta == column.beta);
     if (fits) runs.push_back(&run);
   }
   return runs;
 }
 
-double percent_of(const RunResult& run, Metric metric) {
-  const Evaluation& evaluation = run.summary.evaluation;
-  return 100 * (metric == Metric::Worst ? evaluation.worst_group_accuracy
-                                        : evaluation.average_group_accuracy);
+double percent_of(const Summary& summary, Metric metric) {
+  return 100 * (metric == Metric::Worst ? summary.evaluation.worst_group_accuracy
+                                        : summary.evaluation.average_group_accuracy);
 }
 
 std::string name_of(Metric metric) {
   return metric == Metric::Worst ? "worst-group" : "average-group";
 }
 
-std::string with_deviation(const MeanAndDeviation& value, int decimals, int usual_count) {
-  std::string text =
-      fmt::format("{:.{}f} ± {:.{}f}", value.mean, decimals, value.deviation, decimals);
-  if (value.count != usual_count) text += fmt::format(" (n = {})", value.count);
+std::string with_deviation(const MeanAndDeviation& value, std::size_t usual_count) {
+  std::string text = fmt::format("{:.1f} ± {:.1f}", value.mean, value.deviation);
+  if (std::cmp_not_equal(value.count, usual_count)) text += fmt::format(" (n = {})", value.count);
   return text;
 }
 
@@ -109,7 +102,7 @@ void rank_row(Table::Row& row) {
   }
 }
 
-/// Makes the rows of a table; `make_cell(dataset, rate, column)` makes a cell, or none.
+/// Makes the rows of a table; `make_cell(row, runs)` makes a cell of the runs behind it.
 template <class MakeCell>
 Table make_table(const StudyResults& results, const std::vector<Column>& columns,
                  MakeCell&& make_cell) {
@@ -118,28 +111,54 @@ Table make_table(const StudyResults& results, const std::vector<Column>& columns
   for (const std::string& dataset : results.datasets) {
     for (const double rate : results.rates_of(dataset)) {
       Table::Row row{dataset, rate, {}};
-      for (const Column& column : columns) row.cells.push_back(make_cell(dataset, rate, column));
+      for (const Column& column : columns) {
+        const Runs runs = runs_of(results, dataset, rate, column);
+        auto& cell = row.cells.emplace_back();
+        if (!runs.empty()) cell = make_cell(row, runs);
+      }
       table.rows.push_back(std::move(row));
     }
   }
   return table;
 }
 
-/// The number of seeds that most cells have.
-int seeds_of(const StudyResults& results) {
+std::set<std::uint64_t> seeds_of(const StudyResults& results) {
   std::set<std::uint64_t> seeds;
   for (const RunResult& run : results.runs) seeds.insert(run.summary.seed);
-  return static_cast<int>(seeds.size());
+  return seeds;
+}
+
+/// "1000 each", or the sizes one by one, or their range where there are many.
+std::string sizes_text(const std::vector<std::int64_t>& sizes) {
+  constexpr std::size_t MostListed = 13;
+  const auto [smallest, largest] = std::ranges::minmax(sizes);
+  if (smallest == largest) return fmt::format("{} each", smallest);
+  if (sizes.size() <= MostListed) return fmt::format("{}", fmt::join(sizes, ", "));
+  return fmt::format("{} to {}", smallest, largest);
+}
+
+std::string sentence_of(const RunResult& run) {
+  const Summary& summary = run.summary;
+  const bool by_class = summary.group_by == "class";
+  return fmt::format("{}: the groups are its {} {}; samples to evaluate with: {}; to train on: {}.",
+                     run.dataset, summary.group_names.size(),
+                     by_class ? "classes" : "groups of class and attribute",
+                     sizes_text(summary.group_sizes), sizes_text(summary.train_class_sizes));
+}
+
+/// What the groups are and how large they are, a sentence for each data set: one sample more or
+/// less moves the accuracy of a small group by points.
+std::string describe_groups(const StudyResults& results) {
+  std::vector<std::string> sentences;
+  for (const std::string& dataset : results.datasets) {
+    const auto run = std::ranges::find(results.runs, dataset, &RunResult::dataset);
+    if (run != results.runs.end()) sentences.push_back(sentence_of(*run));
+  }
+  return fmt::format("{}", fmt::join(sentences, " "));
 }
 
 std::string seconds_text(double seconds) {
   return seconds < 100 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
-}
-
-MeanAndDeviation cost_of(const Runs& runs) {
-  std::vector<double> seconds;
-  for (const RunResult* run : runs) seconds.push_back(run->summary.seconds.total());
-  return mean_and_deviation_of(seconds);
 }
 
 /// Values of `ours` minus those of `theirs` with the same seed.
@@ -149,7 +168,8 @@ std::vector<double> paired_differences(const Runs& ours, const Runs& theirs, Met
     const auto pair = std::ranges::find_if(
         theirs, [&](const RunResult* other) { return other->summary.seed == run->summary.seed; });
     if (pair != theirs.end()) {
-      differences.push_back(percent_of(*run, metric) - percent_of(**pair, metric));
+      differences.push_back(percent_of(run->summary, metric) -
+                            percent_of((*pair)->summary, metric));
     }
   }
   return differences;
@@ -169,22 +189,25 @@ MeanAndDeviation mean_and_deviation_of(const std::vector<double>& values) {
   return found;
 }
 
+MeanAndDeviation seconds_of(const Runs& runs) {
+  return over_runs(runs, [](const Summary& summary) { return summary.seconds.total(); });
+}
+
+std::string seeds_text(const StudyResults& results) {
+  const std::set<std::uint64_t> seeds = seeds_of(results);
+  return fmt::format("{} seed{} ({})", seeds.size(), seeds.size() == 1 ? "" : "s",
+                     fmt::join(seeds, ", "));
+}
+
 Table accuracy_table(const StudyResults& results, Metric metric) {
-  const int seeds = seeds_of(results);
-  Table table = make_table(results, columns_of(results),
-                           [&](const std::string& dataset, double rate, const Column& column) {
-                             std::optional<Table::Cell> cell;
-                             const Runs runs = runs_of(results, dataset, rate, column);
-                             if (runs.empty()) return cell;
-                             std::vector<double> values;
-                             for (const RunResult* run : runs)
-                               values.push_back(percent_of(*run, metric));
-                             const MeanAndDeviation found = mean_and_deviation_of(values);
-                             cell = Table::Cell{.value = found,
-                                                .text = with_deviation(found, 1, seeds),
-                                                .is_full = is_full(*runs.front())};
-                             return cell;
-                           });
+  const std::size_t seeds = seeds_of(results).size();
+  const auto make_cell = [&](const Table::Row&, const Runs& runs) {
+    const MeanAndDeviation found =
+        over_runs(runs, [&](const Summary& summary) { return percent_of(summary, metric); });
+    return Table::Cell{
+        .value = found, .text = with_deviation(found, seeds), .is_full = runs.front()->is_full()};
+  };
+  Table table = make_table(results, columns_of(results), make_cell);
   for (Table::Row& row : table.rows) rank_row(row);
   table.title = fmt::format("Accuracy of the {}, %",
                             metric == Metric::Worst ? "worst group" : "average group");
@@ -201,20 +224,17 @@ Table difference_table(const StudyResults& results, Metric metric) {
   if (reference == columns.end()) return {};
   const Column compared_with = *reference;
   columns.erase(reference);
-  const int seeds = seeds_of(results);
-  Table table = make_table(
-      results, columns, [&](const std::string& dataset, double rate, const Column& column) {
-        std::optional<Table::Cell> cell;
-        const auto values =
-            paired_differences(runs_of(results, dataset, rate, column),
-                               runs_of(results, dataset, rate, compared_with), metric);
-        if (values.empty()) return cell;
-        const MeanAndDeviation found = mean_and_deviation_of(values);
-        std::string text = with_deviation(found, 1, seeds);
-        if (found.mean > 0) text.insert(0, "+");
-        cell = Table::Cell{.value = found, .text = text};
-        return cell;
-      });
+  const std::size_t seeds = seeds_of(results).size();
+  const auto make_cell = [&](const Table::Row& row, const Runs& runs) {
+    const Runs others = runs_of(results, row.dataset, row.pruning_rate, compared_with);
+    const std::vector<double> values = paired_differences(runs, others, metric);
+    std::optional<Table::Cell> cell;
+    if (values.empty()) return cell;
+    const MeanAndDeviation found = mean_and_deviation_of(values);
+    cell = {.value = found, .text = (found.mean > 0 ? "+" : "") + with_deviation(found, seeds)};
+    return cell;
+  };
+  Table table = make_table(results, columns, make_cell);
   table.title =
       fmt::format("Difference to {} in {} accuracy, points", compared_with.title, name_of(metric));
   table.caption = fmt::format(
@@ -226,32 +246,27 @@ Table difference_table(const StudyResults& results, Metric metric) {
 }
 
 Table cost_table(const StudyResults& results) {
-  const std::vector<Column> columns = columns_of(results);
   const auto find_full = [&](const std::string& dataset) {
     Runs runs;
     for (const RunResult& run : results.runs) {
-      if (run.dataset == dataset && is_full(run)) runs.push_back(&run);
+      if (run.dataset == dataset && run.is_full()) runs.push_back(&run);
     }
     return runs;
   };
-  Table table = make_table(
-      results, columns, [&](const std::string& dataset, double rate, const Column& column) {
-        std::optional<Table::Cell> cell;
-        const Runs runs = runs_of(results, dataset, rate, column);
-        if (runs.empty()) return cell;
-        const MeanAndDeviation cost = cost_of(runs);
-        std::string text = seconds_text(cost.mean);
-        const Runs full = find_full(dataset);
-        if (!full.empty() && !is_full(*runs.front())) {
-          text += fmt::format(" ({:.1f}x)", cost_of(full).mean / cost.mean);
-        }
-        double scoring = 0;
-        for (const RunResult* run : runs) scoring += run->summary.seconds.scoring;
-        scoring /= static_cast<double>(runs.size());
-        if (scoring > 0) text += fmt::format(", scoring {}", seconds_text(scoring));
-        cell = Table::Cell{.value = cost, .text = text, .is_full = is_full(*runs.front())};
-        return cell;
-      });
+  const auto make_cell = [&](const Table::Row& row, const Runs& runs) {
+    const bool is_full = runs.front()->is_full();
+    const MeanAndDeviation cost = seconds_of(runs);
+    std::string text = seconds_text(cost.mean);
+    const Runs full = find_full(row.dataset);
+    if (!full.empty() && !is_full) {
+      text += fmt::format(" ({:.1f}x)", seconds_of(full).mean / cost.mean);
+    }
+    const double scoring =
+        over_runs(runs, [](const Summary& summary) { return summary.seconds.scoring; }).mean;
+    if (scoring > 0) text += fmt::format(", scoring {}", seconds_text(scoring));
+    return Table::Cell{.value = cost, .text = text, .is_full = is_full};
+  };
+  Table table = make_table(results, columns_of(results), make_cell);
   table.title = "Cost of a run";
   table.caption = fmt::format(
       "Seconds in all, mean over {}: setting up, the pass before training, selecting, training, "

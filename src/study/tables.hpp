@@ -19,6 +19,20 @@ struct MeanAndDeviation {
 /// @throws InvalidArgument  no values
 [[nodiscard]] MeanAndDeviation mean_and_deviation_of(const std::vector<double>& values);
 
+/// Over what `value` finds in the summaries of the runs.
+template <class Value>
+[[nodiscard]] MeanAndDeviation over_runs(const Runs& runs, Value value) {
+  std::vector<double> values;
+  for (const RunResult* run : runs) values.push_back(value(run->summary));
+  return mean_and_deviation_of(values);
+}
+
+/// Seconds of a run in all, its part of the scoring included.
+[[nodiscard]] MeanAndDeviation seconds_of(const Runs& runs);
+
+/// "3 seeds (0, 27, 100)".
+[[nodiscard]] std::string seeds_text(const StudyResults& results);
+
 /// Numbers of a study: a row for each data set and pruning rate, a column for each method.
 struct Table {
   struct Cell {
