@@ -14,4 +14,11 @@ std::string in_quotes(std::string_view text) {
   return '"' + shown + (text.size() > Longest ? "...\"" : "\"");
 }
 
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
 }  // namespace rcap

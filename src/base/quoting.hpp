@@ -9,4 +9,7 @@ namespace rcap {
 /// terminal obeys.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
+/// The text with `by` wherever it has `what`.
+[[nodiscard]] std::string replaced(std::string text, std::string_view what, std::string_view by);
+
 }  // namespace rcap

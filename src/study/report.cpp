@@ -1,74 +1,40 @@
 #include "study/report.hpp"
 
+#include <map>
+
 #include <nlohmann/json.hpp>
 
+#include "base/quoting.hpp"
 #include "base/text_file.hpp"
-#include "rcap/core/error.hpp"
 #include "study/report_assets.hpp"
 #include "study/report_data.hpp"
 
 namespace rcap {
 namespace {
 
-std::string escape_html(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
+std::string escape_html(const std::string& text) {
+  return replaced(replaced(replaced(text, "&", "&amp;"), "<", "&lt;"), "\"", "&quot;");
 }
 
 /// JSON that can stand inside a script element: "</script>" or "<!--" in a title would end it,
 /// or change how the browser reads what follows.
 std::string json_for_script(const nlohmann::ordered_json& json) {
   // A folder's name may hold bytes that are not UTF-8.
-  const std::string text =
-      json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  std::string escaped;
-  escaped.reserve(text.size());
-  for (const char c : text) {
-    if (c == '<') {
-      escaped += "\\u003c";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
+  return replaced(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), "<",
+                  "\\u003c");
 }
 
-struct Part {
-  std::string_view name;
-  std::string_view text;
-};
-
-std::string_view text_of(std::span<const Part> parts, std::string_view name) {
-  for (const Part& part : parts) {
-    if (part.name == name) return part.text;
-  }
-  throw InternalError("make_report: no part \"" + std::string(name) + "\"");
-}
+using Parts = std::map<std::string_view, std::string_view>;
 
 /// Puts the parts where the skeleton has {{name}}; what is put in is not looked at again.
-std::string fill(std::string_view skeleton, std::span<const Part> parts) {
+std::string fill(std::string_view skeleton, const Parts& parts) {
   std::string page;
   for (;;) {
     const std::size_t begin = skeleton.find("{{");
     page += skeleton.substr(0, begin);
     if (begin == std::string_view::npos) return page;
     const std::size_t end = skeleton.find("}}", begin);
-    page += text_of(parts, skeleton.substr(begin + 2, end - begin - 2));
+    page += parts.at(skeleton.substr(begin + 2, end - begin - 2));
     skeleton.remove_prefix(end + 2);
   }
 }
@@ -99,13 +65,12 @@ std::string make_report(const StudyResults& results, const ReportLimits& limits)
   const std::string title = escape_html(results.title);
   const std::string data = json_for_script(report_data(results, limits));
   const std::string plotly = marked_as_called_at_once(assets.plotly);
-  const Part parts[] = {{"title", title},
-                        {"style", assets.style},
-                        {"data", data},
-                        {"script", assets.script},
-                        {"plotly-licence", assets.plotly_licence},
-                        {"plotly", plotly}};
-  return fill(assets.skeleton, parts);
+  return fill(assets.skeleton, {{"title", title},
+                                {"style", assets.style},
+                                {"data", data},
+                                {"script", assets.script},
+                                {"plotly-licence", assets.plotly_licence},
+                                {"plotly", plotly}});
 }
 
 std::size_t write_report(const StudyResults& results, const std::filesystem::path& path) {

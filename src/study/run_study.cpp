@@ -90,7 +90,7 @@ class Study {
 
   StudyOutcome execute() {
     sort_out();
-    while (!running_.empty() || (!pending_.empty() && !stopping_)) {
+    while (!running_.empty() || (!pending_.empty() && !outcome_.stopped)) {
       check_for_stop();
       fill_slots();
       listener_.on_progress(progress());
@@ -99,14 +99,10 @@ class Study {
       waiting_seconds_ += seconds_since(waiting_since);
       if (end) finish(*end);
     }
-    StudyOutcome outcome;
-    outcome.done = done_;
-    outcome.missing = missing();
-    outcome.stopped = stopping_;
-    outcome.seconds = seconds_since(start_);
-    outcome.run_seconds = run_seconds_;
-    outcome.own_seconds = outcome.seconds - waiting_seconds_;
-    return outcome;
+    for (const auto& [name, reason] : given_up_) outcome_.missing.push_back({name, reason});
+    outcome_.seconds = seconds_since(start_);
+    outcome_.own_seconds = outcome_.seconds - waiting_seconds_;
+    return std::move(outcome_);
   }
 
  private:
@@ -120,12 +116,13 @@ class Study {
     for (const PlannedRun& run : plan_.runs) {
       const RunCondition condition = condition_of(folder_, run);
       if (condition.status == RunStatus::Done) {
-        ++done_;
-        learn_cost(run);
+        ++outcome_.done;
+        // A scoring run leaves no time of its own.
+        if (!run.makes_scores) costs_.add(run, seconds_of_run(folder_, run));
       } else if (condition.status == RunStatus::Failed && !settings_.rerun_failed) {
-        give_up(run, condition.reason);
+        given_up_.emplace(run.name, condition.reason);
       } else if (condition.status == RunStatus::Damaged && !settings_.rerun_damaged) {
-        give_up(run, condition.reason);
+        given_up_.emplace(run.name, condition.reason);
         listener_.on_note(fmt::format("{}: {}; it is made again only if damaged runs are rerun",
                                       run.name, condition.reason));
       } else {
@@ -136,27 +133,22 @@ class Study {
     }
   }
 
-  void learn_cost(const PlannedRun& run) {
-    // A scoring run leaves no time of its own.
-    if (!run.makes_scores) costs_.add(run, seconds_of_run(folder_, run));
-  }
-
   void check_for_stop() {
-    if (stopping_ || !listener_.wants_to_stop()) return;
-    stopping_ = true;
+    if (outcome_.stopped || !listener_.wants_to_stop()) return;
+    outcome_.stopped = true;
     // Each saves a checkpoint and ends.
     for (const auto& [process, running] : running_) ::kill(process, SIGTERM);
   }
 
   void fill_slots() {
-    while (!stopping_ && std::cmp_less(running_.size(), settings_.jobs)) {
+    while (!outcome_.stopped && std::cmp_less(running_.size(), settings_.jobs)) {
       const auto next = std::ranges::find_if(
           pending_, [&](const PlannedRun* run) { return !waits(run->scores_from); });
       if (next == pending_.end()) return;
       const PlannedRun& run = **next;
       pending_.erase(next);
       if (given_up_.contains(run.scores_from)) {
-        give_up(run, fmt::format("its scoring run {} failed", run.scores_from));
+        given_up_.emplace(run.name, fmt::format("its scoring run {} failed", run.scores_from));
         continue;
       }
       const pid_t process = children_.start(settings_.train_program, command_of(run),
@@ -193,15 +185,15 @@ class Study {
     const PlannedRun& run = *found->second.run;
     const double seconds = seconds_since(found->second.start);
     running_.erase(found);
-    run_seconds_ += seconds;
+    outcome_.run_seconds += seconds;
     std::string error = error_of(run, end);
-    if (!error.empty() && stopping_) return;
+    if (!error.empty() && outcome_.stopped) return;
     if (error.empty()) {
-      ++done_;
+      ++outcome_.done;
       costs_.add(run, seconds);
     } else {
       write_text(folder_.failure(run.name), error);
-      give_up(run, error);
+      given_up_.emplace(run.name, error);
     }
     listener_.on_run_end(run, seconds, error, progress());
   }
@@ -213,13 +205,9 @@ class Study {
     return condition.status == RunStatus::Done ? "" : "it ended without a result";
   }
 
-  void give_up(const PlannedRun& run, const std::string& reason) {
-    given_up_.emplace(run.name, reason);
-  }
-
   [[nodiscard]] StudyProgress progress() const {
     StudyProgress progress;
-    progress.done = done_;
+    progress.done = outcome_.done;
     progress.failed = static_cast<int>(given_up_.size());
     progress.left = static_cast<int>(pending_.size());
     double left = 0;
@@ -230,15 +218,9 @@ class Study {
     }
     const bool known = plan_.runs.empty() || costs_.estimate(plan_.runs.front()) >= 0;
     progress.seconds_left = known ? left / settings_.jobs : -1;
-    progress.part = static_cast<double>(done_ + progress.failed) /
+    progress.part = static_cast<double>(outcome_.done + progress.failed) /
                     static_cast<double>(std::max<std::size_t>(1, plan_.runs.size()));
     return progress;
-  }
-
-  [[nodiscard]] std::vector<MissingRun> missing() const {
-    std::vector<MissingRun> missing;
-    for (const auto& [name, reason] : given_up_) missing.push_back({name, reason});
-    return missing;
   }
 
   const StudyPlan& plan_;
@@ -250,11 +232,9 @@ class Study {
   std::vector<const PlannedRun*> pending_;
   std::map<pid_t, Running> running_;
   std::map<std::string, std::string> given_up_;  ///< failed or damaged, and why
-  int done_ = 0;
-  bool stopping_ = false;
+  StudyOutcome outcome_;
   Clock::time_point start_ = Clock::now();
   double waiting_seconds_ = 0;
-  double run_seconds_ = 0;
 };
 
 }  // namespace

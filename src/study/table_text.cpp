@@ -3,21 +3,13 @@
 
 #include <fmt/format.h>
 
+#include "base/quoting.hpp"
 #include "study/tables.hpp"
 
 namespace rcap {
 namespace {
 
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
-    text.replace(at, what.size(), by);
-  }
-}
-
-std::string markdown_text(std::string text) {
-  replace_all(text, "|", "\\|");
-  return text;
-}
+std::string markdown_text(const std::string& text) { return replaced(text, "|", "\\|"); }
 
 std::string percent(const Table::Row& row) { return fmt::format("{:g} %", 100 * row.pruning_rate); }
 
@@ -39,8 +31,7 @@ std::string latex_text(std::string_view text) {
               : c == '^' ? "\\textasciicircum{}"
                          : std::string(1, c);
   }
-  replace_all(result, "±", "$\\pm$");
-  return result;
+  return replaced(result, "±", "$\\pm$");
 }
 
 std::string latex_cell(const std::optional<Table::Cell>& cell) {
@@ -54,9 +45,7 @@ std::string latex_cell(const std::optional<Table::Cell>& cell) {
 /// A field of CSV: in quotes where it has to be.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string escaped = text;
-  replace_all(escaped, "\"", "\"\"");
-  return fmt::format("\"{}\"", escaped);
+  return fmt::format("\"{}\"", replaced(text, "\"", "\"\""));
 }
 
 template <class Range, class Text>
