@@ -232,41 +232,30 @@ std::unique_ptr<Pruner> make_new_pruner(SelectArguments& arguments,
   return make_pruner(arguments.method, classes, arguments.pruner);
 }
 
-/// Observes the losses of the samples `id_at(0)` to `id_at(count - 1)`, where loss i is
-/// that of sample i. In chunks: a list of all ids would take more memory than the pruner.
-template <class Real, class IdAt>
-void observe_by_position(Pruner& pruner, const std::vector<Real>& losses, std::int64_t count,
-                         IdAt id_at) {
-  std::vector<SampleId> chunk_ids;
-  std::vector<Real> chunk_losses;
-  for (std::int64_t first = 0; first < count; first += ObserveChunk) {
-    chunk_ids.clear();
-    chunk_losses.clear();
-    for (std::int64_t k = first; k < std::min(count, first + ObserveChunk); ++k) {
-      chunk_ids.push_back(id_at(k));
-      chunk_losses.push_back(losses[static_cast<std::size_t>(id_at(k))]);
-    }
-    pruner.observe(chunk_ids, std::span<const Real>(chunk_losses));
-  }
-}
-
 /// Losses without ids: one per sample of the data set, of which those of the current
-/// selection count (before the first epoch: all).
+/// selection count (before the first epoch: all). In chunks: a list of all ids would take more
+/// memory than the pruner.
 void observe_whole_array(Pruner& pruner, const SelectArguments& arguments,
                          const RealArray& losses) {
   const std::int64_t sample_count = pruner.classes().sample_count();
   check_count(arguments.losses, "losses", count_of(losses), sample_count,
               "one per sample; or name the samples with --ids");
+  const bool of_all = pruner.epoch() < 0;
   std::span<const SampleId> selected;
-  if (pruner.epoch() >= 0) selected = pruner.select(pruner.epoch()).ids;
+  if (!of_all) selected = pruner.select(pruner.epoch()).ids;
+  const std::int64_t count = of_all ? sample_count : std::ssize(selected);
   std::visit(
-      [&](const auto& values) {
-        if (pruner.epoch() < 0) {
-          observe_by_position(pruner, values, sample_count, [](std::int64_t k) { return k; });
-        } else {
-          observe_by_position(
-              pruner, values, static_cast<std::int64_t>(selected.size()),
-              [&](std::int64_t k) { return selected[static_cast<std::size_t>(k)]; });
+      [&]<class Real>(const std::vector<Real>& values) {
+        std::vector<SampleId> chunk_ids;
+        std::vector<Real> chunk_losses;
+        for (std::int64_t first = 0; first < count; first += ObserveChunk) {
+          chunk_ids.clear();
+          chunk_losses.clear();
+          for (std::int64_t k = first; k < std::min(count, first + ObserveChunk); ++k) {
+            chunk_ids.push_back(of_all ? k : selected[static_cast<std::size_t>(k)]);
+            chunk_losses.push_back(values[static_cast<std::size_t>(chunk_ids.back())]);
+          }
+          pruner.observe(chunk_ids, std::span<const Real>(chunk_losses));
         }
       },
       losses);

@@ -1,6 +1,7 @@
 #include "study/plan_file.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -144,9 +145,7 @@ class PlanReader {
         file_.refuse(
             node, fmt::format("{}: an entry needs one of name, {}", key, fmt::join(naming, ", ")));
       }
-      const bool known = std::ranges::any_of(
-          entries, [&](const Entry& other) { return other.name == entry.name; });
-      if (known) {
+      if (std::ranges::find(entries, entry.name, &Entry::name) != entries.end()) {
         file_.refuse(node, fmt::format("{}: \"{}\" stands there twice; give each its own name", key,
                                        entry.name));
       }
@@ -167,39 +166,18 @@ class PlanReader {
   TomlFile file_;
 };
 
-/// Options by name; what is set later wins.
-class OptionSet {
- public:
-  void add(const std::vector<GivenOption>& options) {
-    for (const GivenOption& option : options) set(option.name, option.word);
-  }
-  void set(const std::string& name, const std::string& word) {
-    const auto found = std::ranges::find(options_, name, &GivenOption::name);
-    if (found == options_.end()) {
-      options_.push_back({name, word});
-    } else {
-      found->word = word;
-    }
-  }
-  [[nodiscard]] std::string word_of(const std::string& name, const std::string& otherwise) const {
-    const auto found = std::ranges::find(options_, name, &GivenOption::name);
-    return found == options_.end() ? otherwise : found->word;
-  }
-  [[nodiscard]] const std::vector<GivenOption>& all() const { return options_; }
-
- private:
-  std::vector<GivenOption> options_;
-};
+/// The word of each option, by its name; what is set later wins.
+using Words = std::map<std::string, std::string>;
 
 /// Paths in a plan are those of its reader, not of the study's folder, where runs are started.
-void make_paths_absolute(OptionSet& options, const fs::path& data_root) {
+void make_paths_absolute(Words& words, const fs::path& data_root) {
   TrainOptions defaults;
   OptionFields fields;
   list_run_options(fields, defaults);
-  for (const GivenOption& option : std::vector(options.all())) {
-    const Option* field = fields.find(option.name);
+  for (auto& [name, word] : words) {
+    const Option* field = fields.find(name);
     if (field == nullptr || field->kind() != Option::Kind::Path) continue;
-    options.set(option.name, fs::absolute(data_root / option.word).lexically_normal().string());
+    word = fs::absolute(data_root / word).lexically_normal().string();
   }
 }
 
@@ -238,43 +216,46 @@ class RunMaker {
 
  private:
   void add_method(const Entry& dataset, const Entry& method, std::int64_t seed) {
-    OptionSet options;
-    options.set("threads", fmt::format("{}", defaults_.threads));
-    options.add(grid_.options);
-    options.add(dataset.options);
-    options.add(method.options);
-    options.set("seed", fmt::format("{}", seed));
-    make_paths_absolute(options, defaults_.data_root);
-    const MethodInfo* kind = find_method(options.word_of("method", TrainOptions().method));
-    if (kind != nullptr && kind->keeps_all) return add_run(dataset, method, options, "");
+    Words words{{"threads", fmt::format("{}", defaults_.threads)}};
+    for (const auto* options : {&grid_.options, &dataset.options, &method.options}) {
+      for (const GivenOption& option : *options) words[option.name] = option.word;
+    }
+    words["seed"] = fmt::format("{}", seed);
+    make_paths_absolute(words, defaults_.data_root);
+    const auto named = words.find("method");
+    const MethodInfo* kind =
+        find_method(named == words.end() ? TrainOptions().method : named->second);
+    if (kind != nullptr && kind->keeps_all) return add_run(dataset, method, words, "");
     if (grid_.rates.empty()) {
       throw InvalidArgument(
           fmt::format("{}: method {} needs pruning rates; add pruning-rates = [0.9]",
                       path_.string(), method.name));
     }
     for (const double rate : grid_.rates) {
-      options.set("pruning_rate", fmt::format("{}", rate));
+      words["pruning_rate"] = fmt::format("{}", rate);
       const std::string suffix = fmt::format("-rate-{}", rate);
       if (grid_.betas.empty() || kind == nullptr || !has_option(*kind, "beta")) {
-        add_run(dataset, method, options, suffix);
+        add_run(dataset, method, words, suffix);
         continue;
       }
       for (const double beta : grid_.betas) {
-        options.set("beta", fmt::format("{}", beta));
-        add_run(dataset, method, options, fmt::format("{}-beta-{}", suffix, beta));
+        words["beta"] = fmt::format("{}", beta);
+        add_run(dataset, method, words, fmt::format("{}-beta-{}", suffix, beta));
       }
     }
   }
 
-  void add_run(const Entry& dataset, const Entry& method, const OptionSet& options,
+  void add_run(const Entry& dataset, const Entry& method, const Words& words,
                const std::string& suffix) {
     PlannedRun run;
     run.name = fmt::format("{}-{}{}-seed-{}", as_file_name(dataset.name), as_file_name(method.name),
-                           suffix, options.word_of("seed", ""));
+                           suffix, words.at("seed"));
     run.dataset = dataset.name;
     run.method = method.name;
+    std::vector<GivenOption> given;
+    for (const auto& [name, word] : words) given.push_back({name, word});
     try {
-      run.options = make_options(options.all(), Reader::File);
+      run.options = make_options(given, Reader::File);
     } catch (const InvalidArgument& error) {
       throw InvalidArgument(fmt::format("{}: data set \"{}\", method \"{}\": {}", path_.string(),
                                         dataset.name, method.name, error.what()));
