@@ -91,30 +91,6 @@ bool parse_arguments(std::span<const std::string> words, BenchSelectArguments& a
   return true;
 }
 
-/// The largest growth of the process over a baseline, in the phases that are measured.
-class PeakMemory {
- public:
-  PeakMemory() : can_reset_(reset_peak_memory()), baseline_(peak_memory_bytes()) {}
-
-  /// False: the peak covers the making of the data too.
-  [[nodiscard]] bool can_reset() const noexcept { return can_reset_; }
-  [[nodiscard]] std::int64_t bytes() const noexcept { return peak_; }
-
-  /// Runs `f`; of what is resident then, `foreign_bytes()` do not count.
-  template <class F, class ForeignBytes>
-  auto measure(F&& f, ForeignBytes&& foreign_bytes) {
-    reset_peak_memory();
-    auto result = std::forward<F>(f)();
-    peak_ = std::max(peak_, peak_memory_bytes() - baseline_ - foreign_bytes());
-    return result;
-  }
-
- private:
-  bool can_reset_;
-  std::int64_t baseline_;
-  std::int64_t peak_ = 0;
-};
-
 template <class F>
 double nanoseconds_of(F&& f) {
   const auto start = std::chrono::steady_clock::now();
@@ -151,7 +127,11 @@ class SelectBench {
   }
 
   [[nodiscard]] const Timings& timings() const noexcept { return timings_; }
-  [[nodiscard]] const PeakMemory& peak() const noexcept { return peak_; }
+  [[nodiscard]] double peak_bytes_per_sample() const noexcept {
+    return per_sample(static_cast<double>(peak_));
+  }
+  /// False: the peak covers the making of the data too.
+  [[nodiscard]] bool can_reset_peak() const noexcept { return can_reset_peak_; }
   [[nodiscard]] std::int64_t keep_count() const noexcept { return pruner_->keep_count(); }
   [[nodiscard]] double setup_seconds() const noexcept { return setup_seconds_; }
 
@@ -194,15 +174,17 @@ class SelectBench {
     const Selection* selection = &time_selections(epoch);
     const auto selected = static_cast<double>(selection->ids.size());
     if (!arguments_.no_order) {
-      timings_.order.push_back(time_order(*selection) / selected);
+      const double time = nanoseconds_of(
+          [&] { put_in_training_order(*selection, arguments_.common.seed, ordered_); });
+      timings_.order.push_back(time / selected);
       selection = &ordered_;
     }
     timings_.observe.push_back(measure_peak([&] { return time_observe(selection->ids, epoch); }) /
                                selected);
   }
 
-  [[nodiscard]] double per_sample(double time) const {
-    return time / static_cast<double>(arguments_.sample_count);
+  [[nodiscard]] double per_sample(double value) const noexcept {
+    return value / static_cast<double>(arguments_.sample_count);
   }
 
   const Selection& time_selections(std::int64_t epoch) {
@@ -221,18 +203,16 @@ class SelectBench {
         per_sample(nanoseconds_of([&] { (void)beside_->select(epoch); })));
   }
 
-  /// The arrays of the benchmark itself are not the pruner's.
+  /// Notes how far the process grows while `f` runs; the arrays of the benchmark itself are not
+  /// the pruner's.
   template <class F>
   double measure_peak(F&& f) {
-    return peak_.measure(std::forward<F>(f), [this] {
-      return static_cast<std::int64_t>(ordered_.ids.capacity() * sizeof(SampleId) +
-                                       batch_losses_.capacity() * sizeof(float));
-    });
-  }
-
-  double time_order(const Selection& selection) {
-    return nanoseconds_of(
-        [&] { put_in_training_order(selection, arguments_.common.seed, ordered_); });
+    reset_peak_memory();
+    const double time = f();
+    const auto own_bytes = static_cast<std::int64_t>(ordered_.ids.capacity() * sizeof(SampleId) +
+                                                     batch_losses_.capacity() * sizeof(float));
+    peak_ = std::max(peak_, peak_memory_bytes() - baseline_ - own_bytes);
+    return time;
   }
 
   /// The keys of all samples and nothing else: what a selection cannot do without.
@@ -275,7 +255,9 @@ class SelectBench {
   const BenchSelectArguments& arguments_;
   ProgressBar progress_;
   Workers workers_;
-  PeakMemory peak_;
+  bool can_reset_peak_ = reset_peak_memory();
+  std::int64_t baseline_ = peak_memory_bytes();
+  std::int64_t peak_ = 0;  ///< bytes over the baseline, in the phases that are measured
   std::shared_ptr<const ClassIndex> classes_;
   std::unique_ptr<RcapPruner> pruner_;
   std::unique_ptr<RcapPruner> beside_;  ///< the same on one thread, if asked for
@@ -295,10 +277,6 @@ std::string_view name_of(LabelOrder order) {
   return order == LabelOrder::Shuffled ? "shuffled" : "sorted";
 }
 
-double peak_per_sample(const BenchSelectArguments& arguments, const SelectBench& bench) {
-  return static_cast<double>(bench.peak().bytes()) / static_cast<double>(arguments.sample_count);
-}
-
 void print_json(const BenchSelectArguments& arguments, const SelectBench& bench) {
   nlohmann::ordered_json json;
   put_median_and_range(json, "select_ns_per_sample", bench.timings().select);
@@ -308,8 +286,8 @@ void print_json(const BenchSelectArguments& arguments, const SelectBench& bench)
   put_median_and_range(json, "one_thread_ns_per_sample", bench.timings().one_thread);
   put_median_and_range(json, "speed_up", bench.timings().speed_up);
   if (!arguments.beside_one) {  // else it would be that of two pruners
-    json["peak_bytes_per_sample"] = peak_per_sample(arguments, bench);
-    json["peak_without_making_the_data"] = bench.peak().can_reset();
+    json["peak_bytes_per_sample"] = bench.peak_bytes_per_sample();
+    json["peak_without_making_the_data"] = bench.can_reset_peak();
   }
   json["n"] = arguments.sample_count;
   json["classes"] = arguments.class_count;
@@ -359,8 +337,8 @@ void print_table(const BenchSelectArguments& arguments, const SelectBench& bench
                found.highest);
   }
   if (!arguments.beside_one) {
-    fmt::print("\npeak     {:.2f} bytes a sample{}", peak_per_sample(arguments, bench),
-               bench.peak().can_reset() ? "" : ", with the making of the data");
+    fmt::print("\npeak     {:.2f} bytes a sample{}", bench.peak_bytes_per_sample(),
+               bench.can_reset_peak() ? "" : ", with the making of the data");
   }
   fmt::print("\nobserved in {} order, in batches of {}\n",
              arguments.no_order ? "ascending" : "training", arguments.batch_size);

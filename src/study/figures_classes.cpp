@@ -31,10 +31,6 @@ constexpr double PlaceOfNothing = 0.5;  // of 0 samples on a logarithmic axis
 
 std::size_t class_count_of(const RunResult& run) { return run.summary.train_class_sizes.size(); }
 
-double size_of(const RunResult& run, std::size_t j) {
-  return static_cast<double>(run.summary.train_class_sizes[j]);
-}
-
 /// Whether all records speak of the same classes, and one comes after the first.
 bool has_class_records(const RunResult& run) {
   return run.epochs.size() > 1 && class_count_of(run) > 0 &&
@@ -186,7 +182,7 @@ ClassPoint mean_of_classes(const RunResult& run, const Classes& classes, std::si
   std::vector<double> losses;
   const auto part = 1 / static_cast<double>(end - begin);
   for (std::size_t i = begin; i < end; ++i) {
-    mean.size += part * size_of(run, classes[i]);
+    mean.size += part * static_cast<double>(run.summary.train_class_sizes[classes[i]]);
     mean.count += part * mean_count(run, classes[i]);
     const double loss = mean_loss(run, classes[i]);
     if (std::isfinite(loss)) losses.push_back(loss);
