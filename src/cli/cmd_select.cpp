@@ -2,11 +2,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -75,9 +73,9 @@ void add_data_options(CommandLine& line, SelectArguments& arguments) {
 
 void add_run_options(CommandLine& line, SelectArguments& arguments) {
   line.group("Run");
-  line.text(
-      "method", arguments.method, "NAME",
-      fmt::format("{}", fmt::join(methods() | std::views::transform(&MethodInfo::name), " ")));
+  std::vector<std::string_view> names;
+  for (const MethodInfo& method : methods()) names.push_back(method.name);
+  line.text("method", arguments.method, "NAME", fmt::format("{}", fmt::join(names, " ")));
   line.count("epoch", arguments.epoch, "T", "epoch to select, else the one after the state's");
   line.path("state", arguments.state, "FILE",
             "what the pruner remembers; made if it is not there, then updated");
