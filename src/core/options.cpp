@@ -13,25 +13,6 @@
 namespace rcap {
 namespace {
 
-/// The whole of a word as a number, in decimal.
-template <class Number>
-std::string parse_number(std::string_view word, Number& value) {
-  Number parsed{};
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), parsed);
-  if (error == std::errc::result_out_of_range) {
-    return formatted("{} does not fit; it must lie between {} and {}", word,
-                     std::numeric_limits<Number>::lowest(), std::numeric_limits<Number>::max());
-  }
-  if (error != std::errc{} || end != word.data() + word.size()) {
-    constexpr std::string_view Kind = std::floating_point<Number>      ? "a number"
-                                      : std::unsigned_integral<Number> ? "a whole number >= 0"
-                                                                       : "a whole number";
-    return formatted("{} is not {}", in_quotes(word), Kind);
-  }
-  value = parsed;
-  return {};
-}
-
 /// "a,b" as a and b.
 std::vector<std::string> split_list(std::string_view words) {
   std::vector<std::string> list;
@@ -91,12 +72,39 @@ void Option::set(std::string_view word, Reader reader) const {
 }
 
 void Option::check(Reader reader) const {
-  if (!as_number_ || !applies()) return;
-  const std::optional<double> value = as_number_();
-  if (!value || range_.holds(*value)) return;
-  throw InvalidArgument(
-      formatted("{} is {}; it must {}", spell(name_, reader), word(), range_.rule()));
+  const bool has_range =
+      kind_ == Kind::Number || kind_ == Kind::Count || kind_ == Kind::OptionalCount;
+  const std::string number = has_range && applies() ? word() : "";
+  if (number.empty()) return;
+  double value = 0;
+  std::from_chars(number.data(), number.data() + number.size(), value);
+  if (!range_.holds(value)) {
+    throw InvalidArgument(
+        formatted("{} is {}; it must {}", spell(name_, reader), number, range_.rule()));
+  }
 }
+
+template <class Number>
+std::string OptionFields::parse(std::string_view word, Number& value) {
+  Number parsed{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), parsed);
+  if (error == std::errc::result_out_of_range) {
+    return formatted("{} does not fit; it must lie between {} and {}", word,
+                     std::numeric_limits<Number>::lowest(), std::numeric_limits<Number>::max());
+  }
+  if (error != std::errc{} || end != word.data() + word.size()) {
+    constexpr std::string_view Kind = std::floating_point<Number>      ? "a number"
+                                      : std::unsigned_integral<Number> ? "a whole number >= 0"
+                                                                       : "a whole number";
+    return formatted("{} is not {}", in_quotes(word), Kind);
+  }
+  value = parsed;
+  return {};
+}
+
+template std::string OptionFields::parse(std::string_view, int&);
+template std::string OptionFields::parse(std::string_view, std::int64_t&);
+template std::string OptionFields::parse(std::string_view, std::uint64_t&);
 
 Option& OptionFields::add(Option::Kind kind, std::string_view name, std::string_view value_name,
                           std::string meaning, Range range) {
@@ -114,21 +122,8 @@ Option& OptionFields::number(std::string_view name, double& value, std::string_v
                              std::string meaning, Range range) {
   Option& option = add(Option::Kind::Number, name, value_name, std::move(meaning), range);
   option.get_ = [&value] { return formatted("{}", value); };
-  option.set_ = [&value](std::string_view word) { return parse_number(word, value); };
-  option.as_number_ = [&value] { return std::optional(value); };
+  option.set_ = [&value](std::string_view word) { return parse(word, value); };
   return option;
-}
-
-std::string OptionFields::parse(std::string_view word, int& value) {
-  return parse_number(word, value);
-}
-
-std::string OptionFields::parse(std::string_view word, std::int64_t& value) {
-  return parse_number(word, value);
-}
-
-std::string OptionFields::parse(std::string_view word, std::uint64_t& value) {
-  return parse_number(word, value);
 }
 
 Option& OptionFields::flag(std::string_view name, bool& value, std::string meaning) {

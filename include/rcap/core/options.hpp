@@ -97,9 +97,6 @@ class Option {
  private:
   friend class OptionFields;
 
-  /// The value as a number, for the range; nothing where there is none.
-  using AsNumber = std::function<std::optional<double>()>;
-
   Kind kind_ = Kind::Text;
   std::string_view name_, value_name_;
   std::string meaning_, group_, why_not_;
@@ -110,7 +107,6 @@ class Option {
   std::function<std::string()> get_;
   /// Returns a complaint to follow the name, "\"x\" is not a number"; empty: it was taken.
   std::function<std::string(std::string_view)> set_;
-  AsNumber as_number_;
 };
 
 /// An option and the word somebody gave for it.
@@ -145,7 +141,6 @@ class OptionFields {
     Option& option = add(Option::Kind::Count, name, value_name, std::move(meaning), range);
     option.get_ = [&value] { return std::to_string(value); };
     option.set_ = [&value](std::string_view word) { return parse(word, value); };
-    option.as_number_ = [&value] { return std::optional(static_cast<double>(value)); };
     return option;
   }
 
@@ -160,9 +155,6 @@ class OptionFields {
       std::string complaint = word == "none" ? std::string() : parse(word, count);
       if (complaint.empty()) value = word == "none" ? std::nullopt : std::optional(count);
       return complaint;
-    };
-    option.as_number_ = [&value] {
-      return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
     };
     return option;
   }
@@ -197,10 +189,10 @@ class OptionFields {
   }
 
  private:
+  /// Takes the whole of a word as a number, in decimal.
   /// @return what is wrong with the word; empty if it was taken
-  static std::string parse(std::string_view word, int& value);
-  static std::string parse(std::string_view word, std::int64_t& value);
-  static std::string parse(std::string_view word, std::uint64_t& value);
+  template <class Number>
+  static std::string parse(std::string_view word, Number& value);
 
   Option& add(Option::Kind kind, std::string_view name, std::string_view value_name,
               std::string meaning, Range range = {});
@@ -218,23 +210,20 @@ void check(const OptionFields& fields, Reader reader = Reader::Code);
 /// "name=value" of each option that shapes results, as state files hold them.
 [[nodiscard]] std::vector<std::string> describe(const OptionFields& fields);
 
-/// The list of a struct that has a `list_options`, for reading.
-template <class Options, class Use>
-decltype(auto) with_options_of(const Options& options, Use use) {
-  Options copy = options;
+// The same for a struct that has a `list_options`.
+
+template <class Options>
+void check_options(Options options, Reader reader = Reader::Code) {
   OptionFields fields;
-  list_options(fields, copy);
-  return use(std::as_const(fields));
+  list_options(fields, options);
+  check(fields, reader);
 }
 
 template <class Options>
-void check_options(const Options& options, Reader reader = Reader::Code) {
-  with_options_of(options, [&](const OptionFields& fields) { check(fields, reader); });
-}
-
-template <class Options>
-[[nodiscard]] std::vector<std::string> describe_options(const Options& options) {
-  return with_options_of(options, [](const OptionFields& fields) { return describe(fields); });
+[[nodiscard]] std::vector<std::string> describe_options(Options options) {
+  OptionFields fields;
+  list_options(fields, options);
+  return describe(fields);
 }
 
 }  // namespace rcap
