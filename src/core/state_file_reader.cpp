@@ -4,7 +4,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <functional>
-#include <iterator>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -19,16 +18,7 @@ namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
-using state_format::ChecksumBytes;
-using state_format::FieldType;
-using state_format::first_bad_loss;
-using state_format::has_bits_past_end;
-using state_format::Head;
-using state_format::HeadBytes;
-using state_format::Magic;
-using state_format::MaxStringBytes;
-using state_format::MinFileBytes;
-using state_format::Version;
+using namespace state_format;
 
 constexpr std::size_t ReadBufferBytes = std::size_t{1} << 20;
 
@@ -37,20 +27,26 @@ class StateSource {
  public:
   virtual ~StateSource() = default;
   /// What messages begin with.
-  [[nodiscard]] virtual const std::string& name() const noexcept = 0;
-  [[nodiscard]] virtual std::uint64_t size() const noexcept = 0;
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   /// @param bytes  not past the end
   virtual void read_at(std::uint64_t offset, void* data, std::size_t bytes) const = 0;
 
   [[noreturn]] void refuse(std::string_view what) const {
-    throw BadFile(formatted("{}: {}", name(), what));
+    throw BadFile(formatted("{}: {}", name_, what));
   }
+
+ protected:
+  StateSource(std::string name, std::uint64_t size) : name_(std::move(name)), size_(size) {}
+
+  std::string name_;
+  std::uint64_t size_;
 };
 
 class FileSource final : public StateSource {
  public:
   explicit FileSource(const fs::path& path)
-      : name_(formatted("load_state \"{}\"", path.string())),
+      : StateSource(formatted("load_state \"{}\"", path.string()), 0),
         file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (file_.get() < 0) refuse(formatted("cannot open the file: {}", describe_error(errno)));
     struct stat status {};
@@ -62,9 +58,6 @@ class FileSource final : public StateSource {
     }
     size_ = static_cast<std::uint64_t>(status.st_size);
   }
-
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-  [[nodiscard]] std::uint64_t size() const noexcept override { return size_; }
 
   void read_at(std::uint64_t offset, void* data, std::size_t bytes) const override {
     auto* first = static_cast<std::byte*>(data);
@@ -80,23 +73,19 @@ class FileSource final : public StateSource {
   }
 
  private:
-  std::string name_;
   FileHandle file_;
-  std::uint64_t size_ = 0;
 };
 
 class MemorySource final : public StateSource {
  public:
-  explicit MemorySource(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit MemorySource(std::span<const std::byte> bytes)
+      : StateSource("load_state", bytes.size()), bytes_(bytes) {}
 
-  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
-  [[nodiscard]] std::uint64_t size() const noexcept override { return bytes_.size(); }
   void read_at(std::uint64_t offset, void* data, std::size_t bytes) const override {
     if (bytes > 0) std::memcpy(data, bytes_.data() + offset, bytes);
   }
 
  private:
-  std::string name_ = "load_state";
   std::span<const std::byte> bytes_;
 };
 
@@ -311,14 +300,11 @@ std::string in_one_line(const std::vector<std::string>& options) {
 }
 
 /// The elements of `options` that `others` lacks, in one line.
-std::string only_in(const std::vector<std::string>& options,
-                    const std::vector<std::string>& others) {
-  std::vector<std::string> lacking;
-  std::copy_if(options.begin(), options.end(), std::back_inserter(lacking),
-               [&](const auto& option) {
-                 return std::find(others.begin(), others.end(), option) == others.end();
-               });
-  return lacking.empty() ? "no such option" : in_one_line(lacking);
+std::string only_in(std::vector<std::string> options, const std::vector<std::string>& others) {
+  std::erase_if(options, [&](const std::string& option) {
+    return std::ranges::find(others, option) != others.end();
+  });
+  return options.empty() ? "no such option" : in_one_line(options);
 }
 
 std::string describe_difference(const std::vector<std::string>& file,
@@ -358,7 +344,7 @@ void require_same(const StateSource& source, const StateIdentity& file, const St
 }
 
 void read_state(const StateSource& source, const StateIdentity& identity,
-                const std::function<void(StateFields&)>& list_fields) {
+                const ListFields& list_fields) {
   StateReader input(source);
   require_same(source, input.get_identity(), identity);
   FieldReader fields(input);
@@ -374,12 +360,12 @@ void read_state(const StateSource& source, const StateIdentity& identity,
 }  // namespace
 
 void read_state_file(const fs::path& path, const StateIdentity& identity,
-                     const std::function<void(StateFields&)>& list_fields) {
+                     const ListFields& list_fields) {
   read_state(FileSource(path), identity, list_fields);
 }
 
 void decode_state(std::span<const std::byte> bytes, const StateIdentity& identity,
-                  const std::function<void(StateFields&)>& list_fields) {
+                  const ListFields& list_fields) {
   read_state(MemorySource(bytes), identity, list_fields);
 }
 

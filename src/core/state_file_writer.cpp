@@ -22,55 +22,35 @@ using state_format::Head;
 using state_format::HeadBytes;
 using state_format::MaxStringBytes;
 
-class ByteCounter {
- public:
-  void put(const void*, std::size_t bytes) noexcept { count_ += bytes; }
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-
- private:
-  std::uint64_t count_ = 0;
-};
 
 /// The bytes under way, with what their head and their end say of them.
-template <class Output>
 class StateSink {
  public:
-  explicit StateSink(Output& output) : output_(output) {}
+  using Write = std::function<void(const void* data, std::size_t bytes)>;
+
+  /// @param write  none: the bytes are only counted
+  explicit StateSink(Write write) : write_(std::move(write)) {}
 
   void put(const void* data, std::size_t bytes) {
-    hash_.add(data, bytes);
     count_ += bytes;
-    output_.write(data, bytes);
+    if (!write_) return;
+    hash_.add(data, bytes);
+    write_(data, bytes);
   }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t checksum() const noexcept { return hash_.value(); }
 
  private:
-  Output& output_;
+  Write write_;
   Hash64 hash_;
   std::uint64_t count_ = 0;
 };
 
-/// Bytes in memory, as `StagedFile` takes them.
-class MemoryOutput {
- public:
-  void reserve(std::uint64_t bytes) { bytes_.reserve(static_cast<std::size_t>(bytes)); }
-  void write(const void* data, std::size_t byte_count) {
-    const auto* first = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), first, first + byte_count);
-  }
-  [[nodiscard]] std::vector<std::byte> take() { return std::move(bytes_); }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
 /// Turns an identity and fields into bytes. What `read_state_file` would refuse is not
 /// written: a state that cannot be loaded again is no state.
-template <class Sink>
 class Encoder final : public StateFields {
  public:
-  explicit Encoder(Sink& sink) : sink_(sink) {}
+  explicit Encoder(StateSink& sink) : sink_(sink) {}
 
   void identity(const StateIdentity& identity) {
     if (identity.sample_count < 0 || identity.class_count < 0) {
@@ -132,29 +112,25 @@ class Encoder final : public StateFields {
     sink_.put(text.data(), text.size());
   }
 
-  Sink& sink_;
+  StateSink& sink_;
 };
 
-using ListFields = std::function<void(StateFields&)>;
-
-template <class Sink>
-void encode(Sink& sink, const StateIdentity& identity, const ListFields& list_fields) {
+void encode(StateSink& sink, const StateIdentity& identity, const ListFields& list_fields) {
   Encoder encoder(sink);
   encoder.identity(identity);
   list_fields(encoder);
 }
 
 std::uint64_t count_bytes(const StateIdentity& identity, const ListFields& list_fields) {
-  ByteCounter counter;
+  StateSink counter(nullptr);
   encode(counter, identity, list_fields);
   return HeadBytes + counter.count() + ChecksumBytes;
 }
 
-template <class Output>
-void write_state(Output& output, std::uint64_t byte_count, const StateIdentity& identity,
+void write_state(StateSink::Write write, std::uint64_t byte_count, const StateIdentity& identity,
                  const ListFields& list_fields) {
   const Head head{.file_bytes = byte_count};
-  StateSink sink(output);
+  StateSink sink(std::move(write));
   sink.put(&head, sizeof head);
   encode(sink, identity, list_fields);
   const std::uint64_t checksum = sink.checksum();
@@ -170,20 +146,24 @@ void write_state(Output& output, std::uint64_t byte_count, const StateIdentity& 
 }  // namespace
 
 void write_state_file(const std::filesystem::path& path, const StateIdentity& identity,
-                      const std::function<void(StateFields&)>& list_fields) {
+                      const ListFields& list_fields) {
   const std::uint64_t byte_count = count_bytes(identity, list_fields);
   StagedFile file(path, "save_state");
-  write_state(file, byte_count, identity, list_fields);
+  write_state([&](const void* data, std::size_t bytes) { file.write(data, bytes); }, byte_count,
+              identity, list_fields);
   file.publish();
 }
 
-std::vector<std::byte> encode_state(const StateIdentity& identity,
-                                    const std::function<void(StateFields&)>& list_fields) {
+std::vector<std::byte> encode_state(const StateIdentity& identity, const ListFields& list_fields) {
   const std::uint64_t byte_count = count_bytes(identity, list_fields);
-  MemoryOutput output;
-  output.reserve(byte_count);
-  write_state(output, byte_count, identity, list_fields);
-  return output.take();
+  std::vector<std::byte> state;
+  state.reserve(static_cast<std::size_t>(byte_count));
+  const auto append = [&](const void* data, std::size_t bytes) {
+    const auto* first = static_cast<const std::byte*>(data);
+    state.insert(state.end(), first, first + bytes);
+  };
+  write_state(append, byte_count, identity, list_fields);
+  return state;
 }
 
 }  // namespace rcap

@@ -38,18 +38,21 @@ class StateFields {
   virtual void samples(std::string_view name, SampleSet& values) = 0;
 };
 
+/// Names every field of a state.
+using ListFields = std::function<void(StateFields&)>;
+
 /// Writes a state file: to a temporary name beside `path`, synced, then renamed, so
 /// that at every moment `path` is the old file or the new one, whole. A symbolic link
 /// is replaced, not followed. The bytes are described in `docs/state_format.md`.
 ///
-/// @param list_fields  names every field, as `StateFields` says; called twice, to count
-///                     the bytes and to write them, and must list the same both times
+/// @param list_fields  called twice, to count the bytes and to write them, and must list
+///                     the same both times
 /// @throws BadFile        if the file cannot be written; the temporary one is removed
 /// @throws InternalError  a value that `read_state_file` would refuse
 ///
 /// Streams: no copy of the fields is made, however large they are.
 void write_state_file(const std::filesystem::path& path, const StateIdentity& identity,
-                      const std::function<void(StateFields&)>& list_fields);
+                      const ListFields& list_fields);
 
 /// Reads a state file into the listed fields. Size and checksum of the whole file are
 /// verified before anything is believed; if anything is wrong, or `list_fields` itself
@@ -62,15 +65,15 @@ void write_state_file(const std::filesystem::path& path, const StateIdentity& id
 ///
 /// Two passes over the file. While it runs the old values are kept beside the new ones.
 void read_state_file(const std::filesystem::path& path, const StateIdentity& identity,
-                     const std::function<void(StateFields&)>& list_fields);
+                     const ListFields& list_fields);
 
 /// The bytes that `write_state_file` writes, to keep inside another checkpoint.
-[[nodiscard]] std::vector<std::byte> encode_state(
-    const StateIdentity& identity, const std::function<void(StateFields&)>& list_fields);
+[[nodiscard]] std::vector<std::byte> encode_state(const StateIdentity& identity,
+                                                  const ListFields& list_fields);
 
 /// As `read_state_file`, from the bytes of a state file.
 void decode_state(std::span<const std::byte> bytes, const StateIdentity& identity,
-                  const std::function<void(StateFields&)>& list_fields);
+                  const ListFields& list_fields);
 
 /// The head of a state file, after the same checks of size and checksum.
 [[nodiscard]] StateIdentity read_state_identity(const std::filesystem::path& path);
