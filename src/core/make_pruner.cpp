@@ -15,7 +15,7 @@
 namespace rcap {
 namespace {
 
-using Classes = std::shared_ptr<const ClassIndex>;
+using Classes = const std::shared_ptr<const ClassIndex>&;
 
 /// Of a method whose options are this member of `PrunerOptions`.
 template <auto Member>
@@ -25,22 +25,16 @@ void list(OptionFields& fields, PrunerOptions& options) {
 
 template <class Kind, auto Member>
 std::unique_ptr<Pruner> make(Classes classes, const PrunerOptions& options) {
-  return std::make_unique<Kind>(std::move(classes), options.common, options.*Member);
+  return std::make_unique<Kind>(classes, options.common, options.*Member);
 }
 
 template <class Kind>
 std::unique_ptr<Pruner> make(Classes classes, const PrunerOptions& options) {
-  return std::make_unique<Kind>(std::move(classes), options.common);
+  return std::make_unique<Kind>(classes, options.common);
 }
 
 std::int64_t keep_count_of(const ClassIndex& classes, const CommonOptions& common) {
   return keep_count(classes.sample_count(), classes.class_count(), common.pruning_rate);
-}
-
-std::unique_ptr<Pruner> make_static(std::string_view method, Classes classes,
-                                    const CommonOptions& common, SampleSet chosen) {
-  return std::make_unique<StaticPruner>(std::string(method), std::move(classes), common,
-                                        std::move(chosen));
 }
 
 std::span<const float> scores_of(std::string_view method, const ClassIndex& classes,
@@ -58,21 +52,22 @@ std::unique_ptr<Pruner> make_full(Classes classes, const PrunerOptions& options)
   check_options(options.common);  // a rate out of range is still a mistake
   CommonOptions whole = options.common;
   whole.pruning_rate = 0;
-  SampleSet everything = SampleSet::all(classes->sample_count());
-  return make_static("full", std::move(classes), whole, std::move(everything));
+  return std::make_unique<StaticPruner>("full", classes, whole,
+                                        SampleSet::all(classes->sample_count()));
 }
 
 std::unique_ptr<Pruner> make_random(Classes classes, const PrunerOptions& options) {
-  SampleSet chosen = choose_random(classes->sample_count(), keep_count_of(*classes, options.common),
-                                   options.common.seed);
-  return make_static("random", std::move(classes), options.common, std::move(chosen));
+  return std::make_unique<StaticPruner>(
+      "random", classes, options.common,
+      choose_random(classes->sample_count(), keep_count_of(*classes, options.common),
+                    options.common.seed));
 }
 
 std::unique_ptr<Pruner> make_ccs(Classes classes, const PrunerOptions& options) {
-  SampleSet chosen =
+  return std::make_unique<StaticPruner>(
+      "ccs", classes, options.common,
       choose_ccs(scores_of("ccs", *classes, options), keep_count_of(*classes, options.common),
-                 options.ccs, options.common.seed);
-  return make_static("ccs", std::move(classes), options.common, std::move(chosen));
+                 options.ccs, options.common.seed));
 }
 
 std::unique_ptr<Pruner> make_metriq(Classes classes, const PrunerOptions& options) {
@@ -82,16 +77,16 @@ std::unique_ptr<Pruner> make_metriq(Classes classes, const PrunerOptions& option
         "data",
         options.recalls.size(), classes->class_count()));
   }
-  SampleSet chosen =
+  return std::make_unique<StaticPruner>(
+      "metriq", classes, options.common,
       choose_metriq(*classes, options.recalls, keep_count_of(*classes, options.common),
-                    options.metriq, options.common.seed);
-  return make_static("metriq", std::move(classes), options.common, std::move(chosen));
+                    options.metriq, options.common.seed));
 }
 
 std::unique_ptr<Pruner> make_tdds(Classes classes, const PrunerOptions& options) {
-  SampleSet chosen =
-      choose_tdds(scores_of("tdds", *classes, options), keep_count_of(*classes, options.common));
-  return make_static("tdds", std::move(classes), options.common, std::move(chosen));
+  return std::make_unique<StaticPruner>(
+      "tdds", classes, options.common,
+      choose_tdds(scores_of("tdds", *classes, options), keep_count_of(*classes, options.common)));
 }
 
 constexpr std::array Methods{
@@ -268,9 +263,9 @@ void set_options(const OptionFields& fields, const MethodInfo& method,
 }
 
 std::unique_ptr<Pruner> make_pruner(std::string_view method,
-                                    std::shared_ptr<const ClassIndex> classes,
+                                    const std::shared_ptr<const ClassIndex>& classes,
                                     const PrunerOptions& options) {
-  return require_method(method).make(std::move(classes), options);
+  return require_method(method).make(classes, options);
 }
 
 }  // namespace rcap

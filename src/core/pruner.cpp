@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <limits>
 
 #include "base/formatted.hpp"
@@ -13,13 +12,6 @@
 
 namespace rcap {
 namespace {
-
-/// The first member of a set; there must be one.
-SampleId first_of(const SampleSet& set) {
-  const auto words = set.words();
-  const auto word = std::ranges::find_if(words, [](std::uint64_t w) { return w != 0; });
-  return (word - words.begin()) * 64 + std::countr_zero(*word);
-}
 
 template <class Real>
 bool is_loss(Real loss) {
@@ -85,7 +77,7 @@ const Selection& Pruner::select(std::int64_t epoch) {
     throw InvalidArgument(formatted(
         "select: {} of {} samples have no initial loss, the first is sample {}; observe the loss "
         "of every sample once before the first epoch",
-        pending_count(), classes_->sample_count(), first_of(pending_)));
+        pending_count(), classes_->sample_count(), pending_ids().front()));
   }
   if (epoch != epoch_) {
     make_selection(epoch, selected_, workers_);
@@ -178,10 +170,6 @@ void Pruner::observe(std::span<const SampleId> ids, std::span<const float> losse
 
 void Pruner::observe(std::span<const SampleId> ids, std::span<const double> losses) {
   check_and_record(ids, losses);
-}
-
-void Pruner::weigh(std::span<const SampleId>, std::vector<float>& weights) const {
-  weights.clear();
 }
 
 std::vector<std::string> Pruner::options() const {

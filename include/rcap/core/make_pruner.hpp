@@ -60,7 +60,7 @@ struct MethodInfo {
   FirstPass first_pass = FirstPass::None;
   /// Lists its own options, without the common ones.
   void (*list_options)(OptionFields&, PrunerOptions&) = [](OptionFields&, PrunerOptions&) {};
-  std::unique_ptr<Pruner> (*make)(std::shared_ptr<const ClassIndex>, const PrunerOptions&);
+  std::unique_ptr<Pruner> (*make)(const std::shared_ptr<const ClassIndex>&, const PrunerOptions&);
 };
 
 /// All methods, in the order in which they are shown.
@@ -87,7 +87,7 @@ void set_options(const OptionFields& fields, const MethodInfo& method,
 /// @throws InvalidArgument  an unknown name (lists the known ones), an option out of
 ///                          range, missing scores or recalls
 [[nodiscard]] std::unique_ptr<Pruner> make_pruner(std::string_view method,
-                                                  std::shared_ptr<const ClassIndex> classes,
+                                                  const std::shared_ptr<const ClassIndex>& classes,
                                                   const PrunerOptions& options);
 
 }  // namespace rcap

@@ -12,6 +12,7 @@
 
 #include "rcap/core/class_index.hpp"
 #include "rcap/core/options.hpp"
+#include "rcap/core/random_stream.hpp"
 #include "rcap/core/sample_set.hpp"
 #include "rcap/core/state_file.hpp"
 
@@ -121,11 +122,13 @@ class Pruner {
   /// Makes `selected` the selection of `epoch`; on entry it holds the last one.
   virtual void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) = 0;
   /// Takes in losses that `observe` has checked. During the initial pass `epoch()` is -1.
-  virtual void record(std::span<const SampleId> ids, std::span<const float> losses) = 0;
+  virtual void record(std::span<const SampleId>, std::span<const float>) {}
   /// Prefetches the memory that `record` will need for these samples.
   virtual void prefetch(std::span<const SampleId>) const {}
   /// Fills in one weight per id, or nothing where all are 1.
-  virtual void weigh(std::span<const SampleId> ids, std::vector<float>& weights) const;
+  virtual void weigh(std::span<const SampleId>, std::vector<float>& weights) const {
+    weights.clear();
+  }
   /// Names the fields of the method's own state.
   virtual void list_state(StateFields&) {}
   /// "name=value" of each option beside pruning_rate and seed that shapes selections.
@@ -134,7 +137,10 @@ class Pruner {
   [[nodiscard]] const std::shared_ptr<const ClassIndex>& shared_classes() const noexcept {
     return classes_;
   }
-  [[nodiscard]] const CommonOptions& common_options() const noexcept { return options_; }
+  /// The random numbers of an epoch.
+  [[nodiscard]] RandomStream stream(Purpose purpose, std::int64_t epoch) const noexcept {
+    return {options_.seed, purpose, epoch};
+  }
   [[nodiscard]] const SampleSet& selected() const noexcept { return selected_; }
 
  private:

@@ -2,7 +2,6 @@
 
 #include "core/saturate.hpp"
 #include "rcap/core/class_budget.hpp"
-#include "rcap/core/random_stream.hpp"
 #include "rcap/core/top_scores.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
@@ -70,7 +69,7 @@ std::vector<float> BanditPruner::scores() const {
 
 void BanditPruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
   const std::int64_t sample_count = classes().sample_count();
-  const RandomStream random(common_options().seed, Purpose::Exploration, epoch);
+  const RandomStream random = stream(Purpose::Exploration, epoch);
   if (seen_.count() == 0) {
     selected = options_.full_first_epoch
                    ? SampleSet::all(sample_count)

@@ -6,7 +6,6 @@
 
 #include "core/chunks.hpp"
 #include "rcap/core/class_budget.hpp"
-#include "rcap/core/random_stream.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
@@ -95,8 +94,7 @@ void InfoBatchPruner::make_selection(std::int64_t epoch, SampleSet& selected,
     const SampleSet below = samples_below(scores_, mean_of(scores_, workers));
     const auto kept =
         static_cast<std::int64_t>(kept_part_ * static_cast<double>(below.count()) + 1e-6);
-    rescaled_ = draw_from(below, kept,
-                          RandomStream(common_options().seed, Purpose::Selection, epoch), workers);
+    rescaled_ = draw_from(below, kept, stream(Purpose::Selection, epoch), workers);
     selected.subtract(below);
     selected.unite(rescaled_);
   }
@@ -110,7 +108,7 @@ void InfoBatchPruner::cut_to_budget(std::int64_t epoch, SampleSet& selected,
   const std::int64_t left = *total_batches_ - used_batches_;
   if (wanted > left) {
     selected = draw_from(selected, std::min(selected.count(), left * batch_size),
-                         RandomStream(common_options().seed, Purpose::Budget, epoch), workers);
+                         stream(Purpose::Budget, epoch), workers);
   }
   used_batches_ += std::min(wanted, left);
 }

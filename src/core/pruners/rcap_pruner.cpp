@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "rcap/core/class_budget.hpp"
-#include "rcap/core/random_stream.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
@@ -47,10 +46,6 @@ std::vector<double> RcapPruner::errors_over(const SampleSet& samples,
   return options_.class_share == ClassShare::Mass
              ? memory_.class_masses(samples, options_.beta, workers)
              : memory_.class_sums(samples, workers);
-}
-
-std::vector<double> RcapPruner::class_errors() const {
-  return class_errors(common_options().threads);
 }
 
 std::vector<double> RcapPruner::class_errors(const Workers& workers) const {
@@ -97,10 +92,7 @@ void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
     judge_starved_classes(errors, workers);
   }
   selected = draw_weighted(classes(), {memory_.stored_losses(), options_.beta}, counts_for(errors),
-                           RandomStream(common_options().seed, Purpose::Selection, epoch), workers,
-                           &scratch_);
+                           stream(Purpose::Selection, epoch), workers, &scratch_);
 }
-
-void RcapPruner::list_state(StateFields& fields) { memory_.list_state(fields); }
 
 }  // namespace rcap

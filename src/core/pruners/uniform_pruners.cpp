@@ -4,21 +4,9 @@
 
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/core/random_stream.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
-namespace {
-
-RandomStream selection_stream(const CommonOptions& options, std::int64_t epoch) {
-  return RandomStream(options.seed, Purpose::Selection, epoch);
-}
-
-std::vector<double> as_weights(std::span<const std::int64_t> class_sizes) {
-  return {class_sizes.begin(), class_sizes.end()};
-}
-
-}  // namespace
 
 void list_options(OptionFields& fields, Rs2Options& options) {
   if (!options.replacement) return;
@@ -39,22 +27,22 @@ void Rs2Pruner::make_selection(std::int64_t epoch, SampleSet& selected, const Wo
     selected = block_of_permutation(epoch, workers);
   } else if (options_.stratified) {
     const auto sizes = classes().class_sizes();
-    const auto counts = split_budget(sizes, as_weights(sizes), keep_count());
-    selected =
-        draw_per_class(classes(), counts, selection_stream(common_options(), epoch), workers);
+    const std::vector<double> weights(sizes.begin(), sizes.end());
+    selected = draw_per_class(classes(), split_budget(sizes, weights, keep_count()),
+                              stream(Purpose::Selection, epoch), workers);
   } else {
     selected = draw_uniform(classes().sample_count(), keep_count(),
-                            selection_stream(common_options(), epoch), workers);
+                            stream(Purpose::Selection, epoch), workers);
   }
 }
 
 SampleSet Rs2Pruner::block_of_permutation(std::int64_t epoch, const Workers& workers) const {
   const std::int64_t size = classes().sample_count();
   const std::int64_t blocks = (size + keep_count() - 1) / keep_count();
-  const RandomStream stream(common_options().seed, Purpose::Permutation, epoch / blocks);
+  const RandomStream permutation = stream(Purpose::Permutation, epoch / blocks);
   // The first m places of the permutation are the draw of m samples from its stream.
   const auto first_places = [&](std::int64_t count) {
-    return draw_uniform(size, count, stream, workers);
+    return draw_uniform(size, count, permutation, workers);
   };
   const std::int64_t begin = epoch % blocks * keep_count();
   const std::int64_t end = begin + keep_count();
@@ -73,7 +61,7 @@ BalancedPruner::BalancedPruner(std::shared_ptr<const ClassIndex> classes,
 
 void BalancedPruner::make_selection(std::int64_t epoch, SampleSet& selected,
                                     const Workers& workers) {
-  selected = draw_per_class(classes(), counts_, selection_stream(common_options(), epoch), workers);
+  selected = draw_per_class(classes(), counts_, stream(Purpose::Selection, epoch), workers);
 }
 
 }  // namespace rcap

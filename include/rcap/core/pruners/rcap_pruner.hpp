@@ -56,7 +56,7 @@ class RcapPruner final : public Pruner {
   /// The class error of the paper (E_j), by the rule of `class_share`. A class of which
   /// nothing was selected is judged by its remembered losses: as if it had kept its
   /// proportional share, at least one sample, at the mean loss of the class.
-  [[nodiscard]] std::vector<double> class_errors() const;
+  [[nodiscard]] std::vector<double> class_errors(const Workers& workers = 1) const;
   /// How many samples of each class the next epoch takes.
   [[nodiscard]] std::vector<std::int64_t> class_counts() const;
   [[nodiscard]] const LossMemory& memory() const noexcept { return memory_; }
@@ -65,14 +65,13 @@ class RcapPruner final : public Pruner {
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void prefetch(std::span<const SampleId> ids) const override { memory_.prefetch(ids); }
-  void list_state(StateFields& fields) override;
+  void list_state(StateFields& fields) override { memory_.list_state(fields); }
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);
   }
 
   [[nodiscard]] std::vector<double> errors_over(const SampleSet& samples,
                                                 const Workers& workers) const;
-  [[nodiscard]] std::vector<double> class_errors(const Workers& workers) const;
   void judge_starved_classes(std::vector<double>& errors, const Workers& workers) const;
   [[nodiscard]] std::vector<std::int64_t> counts_for(std::span<const double> errors) const;
 

@@ -18,7 +18,6 @@ class StaticPruner final : public Pruner {
 
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
-  void record(std::span<const SampleId>, std::span<const float>) override {}
   [[nodiscard]] std::vector<std::string> describe_options() const override;
 
   SampleSet chosen_;

@@ -30,7 +30,6 @@ class Rs2Pruner final : public Pruner {
 
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
-  void record(std::span<const SampleId>, std::span<const float>) override {}
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);
   }
@@ -48,7 +47,6 @@ class BalancedPruner final : public Pruner {
 
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
-  void record(std::span<const SampleId>, std::span<const float>) override {}
 
   std::vector<std::int64_t> counts_;
 };
