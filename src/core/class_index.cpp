@@ -11,13 +11,6 @@ namespace rcap {
 namespace {
 
 template <class Label>
-[[noreturn]] void refuse_label(std::size_t sample, Label label, std::int64_t limit) {
-  throw InvalidArgument(
-      formatted("ClassIndex: the label of sample {} is {}; labels must lie between 0 and {}",
-                sample, +label, limit - 1));
-}
-
-template <class Label>
 ClassId find_class_count(std::span<const Label> labels, std::optional<ClassId> given) {
   if (labels.empty()) {
     throw InvalidArgument("ClassIndex: the data set is empty; it needs at least one sample");
@@ -34,7 +27,9 @@ ClassId find_class_count(std::span<const Label> labels, std::optional<ClassId> g
   Label largest = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (std::cmp_less(labels[i], 0) || std::cmp_greater_equal(labels[i], limit)) {
-      refuse_label(i, labels[i], limit);
+      throw InvalidArgument(
+          formatted("ClassIndex: the label of sample {} is {}; labels must lie between 0 and {}", i,
+                    +labels[i], limit - 1));
     }
     largest = std::max(largest, labels[i]);
   }
@@ -42,33 +37,18 @@ ClassId find_class_count(std::span<const Label> labels, std::optional<ClassId> g
 }
 
 /// Hashes labels as 32-bit numbers, so that the stored width does not matter.
-class LabelHasher {
- public:
-  explicit LabelHasher(ClassId class_count) { hash_.add(&class_count, sizeof class_count); }
-  template <class Label>
-  void add(std::span<const Label> labels) {
-    constexpr std::size_t BlockLabels = 1024;
-    std::uint32_t block[BlockLabels];
-    while (!labels.empty()) {
-      const std::size_t size = std::min(BlockLabels, labels.size());
-      std::ranges::transform(labels.first(size), block,
-                             [](Label label) { return static_cast<std::uint32_t>(label); });
-      hash_.add(block, size * sizeof *block);
-      labels = labels.subspan(size);
-    }
+template <class Label>
+std::uint64_t hash_labels(ClassId class_count, std::span<const Label> labels) {
+  Hash64 hash;
+  hash.add(&class_count, sizeof class_count);
+  std::uint32_t block[1024];
+  while (!labels.empty()) {
+    const std::size_t size = std::min(std::size(block), labels.size());
+    std::copy_n(labels.begin(), size, block);
+    hash.add(block, size * sizeof *block);
+    labels = labels.subspan(size);
   }
-  [[nodiscard]] std::uint64_t digest() const { return hash_.value(); }
-
- private:
-  Hash64 hash_;
-};
-
-template <class Stored, class Label>
-std::vector<Stored> narrow(std::span<const Label> labels) {
-  std::vector<Stored> stored(labels.size());
-  std::ranges::transform(labels, stored.begin(),
-                         [](Label label) { return static_cast<Stored>(label); });
-  return stored;
+  return hash.value();
 }
 
 }  // namespace
@@ -80,15 +60,13 @@ ClassIndex::ClassIndex(std::span<const Label> labels, std::optional<ClassId> cla
   for (const Label label : labels) ++class_sizes_[static_cast<std::size_t>(label)];
   const std::size_t classes = class_sizes_.size();
   if (classes <= std::size_t{1} << 8) {
-    labels_ = narrow<std::uint8_t>(labels);
+    labels_ = std::vector<std::uint8_t>(labels.begin(), labels.end());
   } else if (classes <= std::size_t{1} << 16) {
-    labels_ = narrow<std::uint16_t>(labels);
+    labels_ = std::vector<std::uint16_t>(labels.begin(), labels.end());
   } else {
-    labels_ = narrow<std::uint32_t>(labels);
+    labels_ = std::vector<std::uint32_t>(labels.begin(), labels.end());
   }
-  LabelHasher hasher(this->class_count());
-  visit([&hasher](auto stored) { hasher.add(stored); });
-  fingerprint_ = hasher.digest();
+  fingerprint_ = visit([&](auto stored) { return hash_labels(this->class_count(), stored); });
 }
 
 std::vector<std::int64_t> ClassIndex::count_by_class(std::span<const SampleId> ids) const {

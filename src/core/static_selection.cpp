@@ -56,27 +56,6 @@ SampleSet lowest_scores(std::span<const float> scores, std::int64_t count) {
   return top_scores(negated, count);
 }
 
-/// Equal-width bins of the scores from the lowest to just above the highest.
-class Bins {
- public:
-  Bins(double lowest, double highest, std::int64_t count) : lowest_(lowest), last_(count - 1) {
-    // A factor would put the end below the highest score where that is negative.
-    const double end = highest > 0.0 ? 1.0001 * highest : highest + 1e-4 * (highest - lowest);
-    width_ = (end - lowest) / static_cast<double>(count);
-  }
-
-  [[nodiscard]] std::int32_t bin_of(double score) const noexcept {
-    if (!(width_ > 0.0)) return 0;
-    const double bin = std::min((score - lowest_) / width_, static_cast<double>(last_));
-    return static_cast<std::int32_t>(bin);
-  }
-
- private:
-  double lowest_;
-  double width_;
-  std::int64_t last_;
-};
-
 }  // namespace
 
 void list_options(OptionFields& fields, CcsOptions& options) {
@@ -133,12 +112,15 @@ std::vector<std::int32_t> strata_of(std::span<const float> scores, const CcsOpti
     lowest = std::min(lowest, score);
     highest = std::max(highest, score);
   }
-  const Bins bins(lowest, highest, options.strata);
+  // A factor would put the end below the highest score where that is negative.
+  const double end = highest > 0.0 ? 1.0001 * highest : highest + 1e-4 * (highest - lowest);
+  const auto count = static_cast<double>(options.strata);
+  const double width = (end - lowest) / count;
   std::vector<std::int32_t> strata(scores.size());
   for (SampleId id = 0; id < sample_count; ++id) {
     const auto i = static_cast<std::size_t>(id);
-    strata[i] =
-        dropped.contains(id) ? static_cast<std::int32_t>(options.strata) : bins.bin_of(scores[i]);
+    const double stratum = width > 0.0 ? std::min((scores[i] - lowest) / width, count - 1) : 0;
+    strata[i] = static_cast<std::int32_t>(dropped.contains(id) ? count : stratum);
   }
   return strata;
 }

@@ -1,7 +1,6 @@
 #include "rcap/core/scorers/divergence_scorer.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -93,13 +92,11 @@ void DivergenceScorer::end_epoch() {
     throw InvalidArgument(
         formatted("DivergenceScorer::end_epoch: all {} epochs are done already", options_.epochs));
   }
-  const auto words = std::as_const(missing_).words();
-  const auto word = std::find_if(words.begin(), words.end(), [](auto bits) { return bits != 0; });
-  if (word != words.end()) {
+  if (missing_.count() > 0) {
     throw InvalidArgument(formatted(
         "DivergenceScorer::end_epoch: sample {} was not added in epoch {}; add every sample in "
         "every epoch",
-        (word - words.begin()) * 64 + std::countr_zero(*word), epoch_));
+        missing_.ids().front(), epoch_));
   }
   missing_ = SampleSet::all(classes_->sample_count());
   ++epoch_;

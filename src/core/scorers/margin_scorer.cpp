@@ -97,10 +97,7 @@ std::vector<float> MarginScorer::scores() const {
           i, added_[i], most));
     }
   }
-  std::vector<float> scores(sums_.size());
-  std::transform(sums_.begin(), sums_.end(), scores.begin(),
-                 [](double sum) { return static_cast<float>(sum); });
-  return scores;
+  return {sums_.begin(), sums_.end()};
 }
 
 }  // namespace rcap
