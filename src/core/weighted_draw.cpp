@@ -7,7 +7,6 @@
 #include "base/formatted.hpp"
 #include "core/draw_engine.hpp"
 #include "core/race_ranker.hpp"
-#include "core/uniform_ranker.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {

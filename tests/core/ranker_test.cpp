@@ -9,7 +9,6 @@
 #include <gmock/gmock.h>
 
 #include "core/race_ranker.hpp"
-#include "core/uniform_ranker.hpp"
 
 namespace rcap {
 namespace {
