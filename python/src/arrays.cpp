@@ -1,5 +1,8 @@
 #include "arrays.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace rcap::python {
 namespace {
 
@@ -45,6 +48,20 @@ std::span<const SampleId> as_ids(const std::string& name, const Array& array,
   return with_integers(name, array, [&](auto numbers) -> std::span<const SampleId> {
     storage.assign(numbers.begin(), numbers.end());
     return storage;
+  });
+}
+
+std::shared_ptr<const ClassIndex> classes_of(nb::handle labels,
+                                             std::optional<std::int64_t> class_count) {
+  std::optional<ClassId> count;
+  if (class_count) {
+    // Out of range stays out of range; ClassIndex says what is wrong.
+    constexpr std::int64_t Largest = std::numeric_limits<ClassId>::max();
+    count = static_cast<ClassId>(std::clamp<std::int64_t>(*class_count, -1, Largest));
+  }
+  const Array array = as_array("labels", labels);
+  return with_integers("labels", array, [&](auto values) {
+    return std::make_shared<const ClassIndex>(values, count);
   });
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,8 +15,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "rcap/core/class_index.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/core/ids.hpp"
 
 namespace rcap::python {
 
@@ -28,14 +30,13 @@ using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 /// @throws InvalidArgument  not of one dimension
 [[nodiscard]] Array as_array(const std::string& name, nb::handle object);
 
-/// Calls `use(span)` with the integers of an array in their own type.
-/// @throws InvalidArgument  not integers
-template <class Use>
-decltype(auto) with_integers(const std::string& name, const Array& array, Use&& use);
-
 /// The numbers as 64-bit ids; `storage` is used only where they have another type.
 [[nodiscard]] std::span<const SampleId> as_ids(const std::string& name, const Array& array,
                                                std::vector<SampleId>& storage);
+
+/// @throws InvalidArgument  labels that are no integers, or out of range
+[[nodiscard]] std::shared_ptr<const ClassIndex> classes_of(nb::handle labels,
+                                                           std::optional<std::int64_t> class_count);
 
 /// An array that owns the vector's memory.
 template <class T>
@@ -57,6 +58,8 @@ std::span<const T> span_of(const Array& array) {
   return {static_cast<const T*>(array.data()), array.size()};
 }
 
+/// Calls `use(span)` with the integers of an array in their own type.
+/// @throws InvalidArgument  not integers
 template <class Use>
 decltype(auto) with_integers(const std::string& name, const Array& array, Use&& use) {
   const nb::dlpack::dtype type = array.dtype();
@@ -70,5 +73,39 @@ decltype(auto) with_integers(const std::string& name, const Array& array, Use&& 
   if (type == nb::dtype<std::uint8_t>()) return use(span_of<std::uint8_t>(array));
   refuse_type(name, "integers", type);
 }
+
+/// An array seen through Python's buffer protocol, the quickest way there is to its numbers.
+class Buffer {
+ public:
+  explicit Buffer(nb::handle object)
+      : open_(PyObject_CheckBuffer(object.ptr()) != 0 &&
+              PyObject_GetBuffer(object.ptr(), &view_, PyBUF_CONTIG_RO | PyBUF_FORMAT) == 0) {
+    if (!open_) PyErr_Clear();
+  }
+  ~Buffer() {
+    if (open_) PyBuffer_Release(&view_);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  /// Whether these are numbers of this type in one dimension.
+  template <class Number>
+  [[nodiscard]] bool holds() const noexcept {
+    if (!open_ || view_.ndim != 1 || view_.itemsize != sizeof(Number)) return false;
+    const std::string_view format = view_.format == nullptr ? "" : view_.format;
+    if constexpr (std::is_same_v<Number, float>) return format == "f";
+    if constexpr (std::is_same_v<Number, std::int64_t>) return format == "l" || format == "q";
+  }
+
+  template <class Number>
+  [[nodiscard]] std::span<const Number> span() const noexcept {
+    return {static_cast<const Number*>(view_.buf),
+            static_cast<std::size_t>(view_.len) / sizeof(Number)};
+  }
+
+ private:
+  Py_buffer view_{};
+  bool open_;
+};
 
 }  // namespace rcap::python

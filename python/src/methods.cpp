@@ -4,9 +4,6 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "labels.hpp"
-#include "pruner_handle.hpp"
-#include "rcap/core/error.hpp"
 #include "rcap/core/make_pruner.hpp"
 
 namespace rcap::python {
@@ -106,12 +103,6 @@ Texts texts_of(const MethodInfo& method) {
   return texts;
 }
 
-[[noreturn]] void refuse_kind(const Option& option, nb::handle value) {
-  const std::string type = nb::cast<std::string>(value.type().attr("__name__"));
-  throw nb::type_error(
-      (std::string(option.name()) + ": " + type_of(option) + " is expected, not " + type).c_str());
-}
-
 /// The word for a value; numbers keep all of their digits.
 std::string word_of(const Option& option, nb::handle value) {
   const bool is_bool = PyBool_Check(value.ptr());
@@ -137,16 +128,18 @@ std::string word_of(const Option& option, nb::handle value) {
     default:
       if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
   }
-  refuse_kind(option, value);
+  const std::string type = nb::cast<std::string>(value.type().attr("__name__"));
+  throw nb::type_error(
+      (std::string(option.name()) + ": " + type_of(option) + " is expected, not " + type).c_str());
 }
 
 template <class T>
 std::vector<T> numbers_of(const std::string& name, nb::handle object) {
-  const Array array = as_array(name.c_str(), object);
+  const Array array = as_array(name, object);
   const auto copy = [](auto values) { return std::vector<T>(values.begin(), values.end()); };
   if (array.dtype() == nb::dtype<float>()) return copy(span_of<float>(array));
   if (array.dtype() == nb::dtype<double>()) return copy(span_of<double>(array));
-  refuse_type(name.c_str(), "float32 or float64", array.dtype());
+  refuse_type(name, "float32 or float64", array.dtype());
 }
 
 /// Takes an entry out of the arguments.

@@ -1,7 +1,4 @@
-#include <nanobind/nanobind.h>
-
 #include "bindings.hpp"
-#include "errors.hpp"
 
 NB_MODULE(_core, module) {
   module.doc() = "The pruning methods of rcap.";

@@ -5,8 +5,6 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "buffer.hpp"
-#include "pruner_handle.hpp"
 #include "rcap/core/make_pruner.hpp"
 #include "rcap/core/training_order.hpp"
 
@@ -22,28 +20,17 @@ struct PySelection {
   nb::object weights;
 };
 
-PySelection to_python(Selection selection) {
-  PySelection result{selection.epoch, nb::cast(as_numpy(std::move(selection.ids))), nb::none()};
-  if (!selection.weights.empty()) result.weights = nb::cast(as_numpy(std::move(selection.weights)));
-  return result;
-}
-
+template <bool InOrder>
 PySelection select(PrunerHandle& self, std::int64_t epoch) {
   Selection selection;
   {
     const nb::gil_scoped_release released;
-    selection = self.pruner->select(epoch);
+    const Selection& chosen = self.pruner->select(epoch);
+    selection = InOrder ? in_training_order(chosen, self.seed) : chosen;
   }
-  return to_python(std::move(selection));
-}
-
-PySelection select_in_order(PrunerHandle& self, std::int64_t epoch) {
-  Selection selection;
-  {
-    const nb::gil_scoped_release released;
-    selection = in_training_order(self.pruner->select(epoch), self.seed);
-  }
-  return to_python(std::move(selection));
+  PySelection result{epoch, nb::cast(as_numpy(std::move(selection.ids))), nb::none()};
+  if (!selection.weights.empty()) result.weights = nb::cast(as_numpy(std::move(selection.weights)));
+  return result;
 }
 
 template <class Real>
@@ -149,9 +136,9 @@ void bind_pruner(nb::module_& module) {
           "pending_ids",
           [](const PrunerHandle& self) { return as_numpy(self.pruner->pending_ids()); },
           "Those samples, ascending.")
-      .def("select", select, nb::arg("epoch"),
+      .def("select", select<false>, nb::arg("epoch"),
            "The samples of an epoch, ascending. The same epoch again gives the same ones.")
-      .def("select_in_order", select_in_order, nb::arg("epoch"),
+      .def("select_in_order", select<true>, nb::arg("epoch"),
            "The samples of an epoch in the random order in which to visit them.")
       .def("observe", observe, nb::arg("ids"), nb::arg("losses"),
            "Records the losses of some samples of the current selection, each once an epoch, in "

@@ -1,6 +1,5 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "labels.hpp"
 #include "rcap/core/scorers/divergence_scorer.hpp"
 #include "rcap/core/scorers/margin_scorer.hpp"
 #include "rcap/core/scorers/recall_scorer.hpp"
