@@ -122,7 +122,14 @@ class LocalLosses:
 
     def add(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
         """Takes the losses of a batch, or refuses all of them."""
-        self._check(ids, losses)
+        if len(ids) != len(losses):
+            raise InvalidArgument(f"observe: {len(losses)} losses for {len(ids)} ids; give one loss per sample, not "
+                                  "the mean of a batch")
+        if ids.dtype.kind not in "iu":
+            raise InvalidArgument(f"observe: ids must be integers, not {ids.dtype}")
+        self._refuse_if((ids < 0) | (ids >= self._sample_count), ids,
+                        f"does not exist; ids lie between 0 and {self._sample_count - 1}")
+        self._refuse_if(~((losses >= 0) & np.isfinite(losses)), ids, "has a loss that is negative or not finite")
         ids = ids.astype(np.int64)
         if self._status is not None:
             status = self._status[ids]
@@ -140,16 +147,6 @@ class LocalLosses:
         losses = np.concatenate([np.empty(0, np.float32), *self._losses])
         self._ids, self._losses = [], []
         return ids, losses
-
-    def _check(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
-        if len(ids) != len(losses):
-            raise InvalidArgument(f"observe: {len(losses)} losses for {len(ids)} ids; give one loss per sample, not "
-                                  "the mean of a batch")
-        if ids.dtype.kind not in "iu":
-            raise InvalidArgument(f"observe: ids must be integers, not {ids.dtype}")
-        self._refuse_if((ids < 0) | (ids >= self._sample_count), ids,
-                        f"does not exist; ids lie between 0 and {self._sample_count - 1}")
-        self._refuse_if(~((losses >= 0) & np.isfinite(losses)), ids, "has a loss that is negative or not finite")
 
     def _refuse_if(self, wrong: NDArray[np.bool_], ids: NDArray[Any], reason: str) -> None:
         if wrong.any():

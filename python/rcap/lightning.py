@@ -162,15 +162,12 @@ class PruningCallback(Callback):
             if _skips_the_end(checkpoint["loops"]["fit_loop"]):
                 self._skip_the_end()
         elif self.sampler.any_observed:
-            self._check_ranks(state)
+            if state["ranks"] != self.sampler.rank_count:
+                raise StateMismatch(
+                    f"PruningCallback: the checkpoint was written in the middle of an epoch by {state['ranks']} "
+                    f"processes, now there are {self.sampler.rank_count}; Lightning counts batches, so go on with as "
+                    "many, or from the end of an epoch")
             self._resumed_batch_size = state["batch_size"]
-
-    def _check_ranks(self, state: Mapping[str, Any]) -> None:
-        if state["ranks"] != self.sampler.rank_count:
-            raise StateMismatch(
-                f"PruningCallback: the checkpoint was written in the middle of an epoch by {state['ranks']} processes, "
-                f"now there are {self.sampler.rank_count}; Lightning counts batches, so go on with as many, or from "
-                "the end of an epoch")
 
     def _skip_the_end(self) -> None:
         if not keeps_length(self.sampler.pruner):
