@@ -45,10 +45,18 @@ namespace rcap {
 /// that ranking these groups exactly would take longer, the first pass is made again with
 /// bins that begin lower.
 
-/// One draw of Note [Drawing in two passes].
+/// One draw of Note [Drawing in two passes]: the best `counts[g]` samples of each group g by the
+/// exact ranks of `ranker`; the workers change nothing.
+///
+/// O(n): about two passes over the data, and exact ranks of few samples. Takes one byte for
+/// each sample, and for each worker a histogram of all bins and groups.
 template <Grouping Groups, Ranker R>
 class Draw {
  public:
+  /// @param sample_count  below 2^32
+  /// @param counts        for each group, 0 to its size; a group may be empty
+  /// @param scratch       memory to use again. Leaves there the key of the best loser of each
+  ///                      group where it was ranked, else what was there or NaN
   Draw(const Groups& groups, R& ranker, std::int64_t sample_count,
        std::span<const std::int64_t> counts, const Workers& workers, DrawScratch& scratch)
       : groups_(groups),
@@ -343,22 +351,5 @@ class Draw {
   std::vector<std::uint8_t> lowest_open_;  ///< per group, of its `OpenBins` open bins
   std::vector<std::int64_t> taken_;        ///< per group, how many in its open bins win
 };
-
-/// The best `counts[g]` samples of each group g by the exact ranks of `ranker`; the workers
-/// change nothing.
-///
-/// @param sample_count  below 2^32
-/// @param counts        for each group, 0 to its size; a group may be empty
-/// @param scratch       memory to use again. Leaves there the key of the best loser of each
-///                      group where it was ranked, else what was there or NaN
-///
-/// O(n): about two passes over the data, and exact ranks of few samples. Takes one byte for
-/// each sample, and for each worker a histogram of all bins and groups.
-template <Grouping Groups, Ranker R>
-SampleSet draw_best(const Groups& groups, R& ranker, std::int64_t sample_count,
-                    std::span<const std::int64_t> counts, const Workers& workers,
-                    DrawScratch& scratch) {
-  return Draw(groups, ranker, sample_count, counts, workers, scratch).run();
-}
 
 }  // namespace rcap

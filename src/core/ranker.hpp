@@ -21,7 +21,7 @@ struct RankedSample {
   }
 };
 
-/// What `draw_best` asks of the order in which samples win.
+/// What `Draw` asks of the order in which samples win.
 ///
 /// A ranker knows this order in two forms. The exact form, `rank`, decides. The coarse form,
 /// `find_bins`, is fast and only has to agree with it where bins are far apart:
@@ -48,7 +48,7 @@ struct RankedSample {
 ///    `find_bins` puts its members into the highest bin, or into bin 0 if none do. True
 ///    settles the group: none of it is ranked. False is always right.
 ///  - `aim_lower(lowest_open, counts)`: told the lowest bin of each group that has to be
-///    ranked exactly, may move bins so that fewer samples are. True makes `draw_best` begin
+///    ranked exactly, may move bins so that fewer samples are. True makes `Draw` begin
 ///    again, so it must be false in the end; false is always right.
 template <class R>
 concept Ranker = requires(R& ranker, const R& ranks, SampleId first, std::size_t size,

@@ -44,7 +44,7 @@ SampleSet draw_equally(const Groups& groups, const RandomStream& stream, std::in
                        std::span<const std::int64_t> counts, const Workers& workers) {
   UniformRanker ranker(stream, bin_bits_for(sample_count, counts.size()));
   DrawScratch scratch;
-  return draw_best(groups, ranker, sample_count, counts, workers, scratch);
+  return Draw(groups, ranker, sample_count, counts, workers, scratch).run();
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
                       bin_bits_for(classes.sample_count(), counts.size()));
     ranker.aim_at(counts, used);
     used.counts.assign(counts.begin(), counts.end());
-    return draw_best(groups, ranker, classes.sample_count(), counts, workers, used);
+    return Draw(groups, ranker, classes.sample_count(), counts, workers, used).run();
   });
 }
 
