@@ -22,10 +22,6 @@ inline Integer signs_of(std::span<const Real> values, Integer most) {
   return signs;
 }
 
-/// Floating-point numbers from 0 up are in the order of their bits.
-template <class Integer, class Real>
-constexpr Integer LargestBits = std::bit_cast<Integer>(std::numeric_limits<Real>::max());
-
 }  // namespace
 
 RCAP_VECTOR_CLONES
@@ -33,14 +29,16 @@ bool all_exist(std::span<const SampleId> ids, std::int64_t sample_count) {
   return signs_of(ids, sample_count - 1) >= 0;
 }
 
+// Floating-point numbers from 0 up are in the order of their bits.
+
 RCAP_VECTOR_CLONES
 bool all_are_losses(std::span<const float> losses) {
-  return signs_of(losses, LargestBits<std::int32_t, float>) >= 0;
+  return signs_of(losses, std::bit_cast<std::int32_t>(std::numeric_limits<float>::max())) >= 0;
 }
 
 RCAP_VECTOR_CLONES
 bool all_are_losses(std::span<const double> losses) {
-  return signs_of(losses, LargestBits<std::int64_t, double>) >= 0;
+  return signs_of(losses, std::bit_cast<std::int64_t>(std::numeric_limits<double>::max())) >= 0;
 }
 
 }  // namespace rcap

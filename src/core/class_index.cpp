@@ -1,7 +1,6 @@
 #include "rcap/core/class_index.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/formatted.hpp"
 #include "core/hash64.hpp"

@@ -1,7 +1,6 @@
 #include "rcap/core/loss_memory.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/chunks.hpp"
 #include "core/keys.hpp"

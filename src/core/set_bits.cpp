@@ -8,11 +8,9 @@
 namespace rcap {
 namespace {
 
-/// The places of the bits of one byte, the first `popcount` of them meant.
-using BytePlaces = std::array<std::uint16_t, 8>;
-
-constexpr std::array<BytePlaces, 256> make_byte_places() {
-  std::array<BytePlaces, 256> table{};
+/// The places of the bits of each byte, the first `popcount` of them meant.
+constexpr auto PlacesOfByte = [] {
+  std::array<std::array<std::uint16_t, 8>, 256> table{};
   for (std::size_t byte = 0; byte < table.size(); ++byte) {
     std::size_t count = 0;
     for (std::uint16_t bit = 0; bit < 8; ++bit) {
@@ -20,9 +18,7 @@ constexpr std::array<BytePlaces, 256> make_byte_places() {
     }
   }
   return table;
-}
-
-constexpr std::array<BytePlaces, 256> PlacesOfByte = make_byte_places();
+}();
 
 /// Eight numbers in one register; the compiler does not find this form on its own.
 using Eight [[gnu::vector_size(16)]] = std::uint16_t;

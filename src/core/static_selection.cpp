@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <functional>
 #include <numeric>
-#include <utility>
 
 #include "base/formatted.hpp"
 #include "rcap/core/class_budget.hpp"

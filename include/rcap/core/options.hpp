@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <initializer_list>

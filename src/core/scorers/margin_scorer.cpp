@@ -22,12 +22,9 @@ float best_other(Row logits, std::size_t label) {
   return best;
 }
 
-double logit_margin(Row logits, std::size_t label) {
-  return static_cast<double>(logits[label]) - best_other(logits, label);
-}
-
-double probability_margin(Row logits, std::size_t label) {
+double margin(Row logits, std::size_t label, MarginKind kind) {
   const double other = best_other(logits, label);
+  if (kind == MarginKind::Logit) return logits[label] - other;
   const double highest = std::max<double>(logits[label], other);
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - highest);
@@ -77,8 +74,7 @@ void MarginScorer::add(std::span<const SampleId> ids, std::span<const float> log
     const Row row = logits.subspan(i * width, width);
     const auto label = static_cast<std::size_t>(classes_->class_of(ids[i]));
     const auto sample = static_cast<std::size_t>(ids[i]);
-    sums_[sample] +=
-        kind_ == MarginKind::Logit ? logit_margin(row, label) : probability_margin(row, label);
+    sums_[sample] += margin(row, label, kind_);
     ++added_[sample];
   }
 }
