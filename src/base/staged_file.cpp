@@ -208,10 +208,10 @@ class StagedFile::Impl {
 
   void require_usable() const {
     if (usable_) return;
-    throw InvalidArgument(formatted(
-        "{}: was published or could not be written; nothing more can be done with it, stage it "
-        "anew",
-        target_.where()));
+    throw InvalidArgument(
+        formatted("{}: was published or could not be written; nothing more can be done with it, "
+                  "stage it anew",
+                  target_.where()));
   }
 
   /// No second try: part of the buffer may be in the file, and a sync that failed once can

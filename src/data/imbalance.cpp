@@ -31,10 +31,10 @@ double profile(std::size_t j, std::size_t class_count, double factor) {
 std::vector<std::int64_t> long_tailed_sizes(std::span<const std::int64_t> class_sizes,
                                             double factor) {
   if (factor < 1 || !std::isfinite(factor)) {
-    throw InvalidArgument(fmt::format(
-        "long_tailed: the imbalance factor is {}; it is the size of the largest class over that of "
-        "the smallest, finite and at least 1",
-        factor));
+    throw InvalidArgument(
+        fmt::format("long_tailed: the imbalance factor is {}; it is the size of the largest class "
+                    "over that of the smallest, finite and at least 1",
+                    factor));
   }
   double largest = std::numeric_limits<double>::infinity();
   for (std::size_t j = 0; j < class_sizes.size(); ++j) {
@@ -63,10 +63,10 @@ std::vector<SampleId> long_tailed(std::span<const ClassId> labels, ClassId class
 std::vector<SampleId> proportional_part(std::span<const ClassId> labels, ClassId class_count,
                                         std::int64_t count, std::uint64_t seed) {
   if (count < class_count || std::cmp_greater(count, labels.size())) {
-    throw InvalidArgument(fmt::format(
-        "{} training samples to keep; their number lies between that of the classes, {}, and that "
-        "of all training samples, {}",
-        count, class_count, labels.size()));
+    throw InvalidArgument(
+        fmt::format("{} training samples to keep; their number lies between that of the classes, "
+                    "{}, and that of all training samples, {}",
+                    count, class_count, labels.size()));
   }
   const ClassIndex classes(labels, class_count);
   const std::span<const std::int64_t> sizes = classes.class_sizes();

@@ -21,6 +21,7 @@
 #include "data/sets/synthetic_images.hpp"
 #include "data/sets/waterbirds.hpp"
 #include "data/tables/table.hpp"
+#include "io/refuse_file.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -166,8 +167,8 @@ fs::path choose_folder(std::string_view name, const fs::path& given) {
   }
   std::error_code ignored;
   if (fs::is_directory(folder, ignored)) return folder;
-  throw BadFile(fmt::format("{}: there is no folder {}{}", name, folder.string(),
-                            entry == nullptr ? "" : fmt::format("; {}", entry->remedy)));
+  refuse_file(name, "there is no folder {}{}", folder.string(),
+              entry == nullptr ? "" : fmt::format("; {}", entry->remedy));
 }
 
 void keep_part(Dataset& dataset, const DatasetOptions& options) {

@@ -6,13 +6,11 @@
 #include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/quoting.hpp"
 #include "base/utf8.hpp"
 #include "io/payload_reader.hpp"
+#include "io/refuse_file.hpp"
 #include "io/safetensors_format.hpp"
-#include "rcap/core/error.hpp"
 
 namespace rcap {
 namespace {
@@ -25,7 +23,7 @@ constexpr std::string_view Blanks = " \t";
 std::string read_text(const fs::path& path, std::uint64_t most_bytes) {
   std::vector<std::uint8_t> bytes;
   read_file(path, most_bytes, bytes);
-  if (bytes.empty()) throw BadFile(fmt::format("{}: is empty", path.string()));
+  if (bytes.empty()) refuse_file(path, "is empty");
   return {bytes.begin(), bytes.end()};
 }
 
@@ -41,16 +39,15 @@ void take_quoted(const TextTable& table, std::string_view& rest, std::string& fi
     rest.remove_prefix(1);
   }
   if (!rest.empty() && rest.front() != ',') {
-    table.refuse(fmt::format("{} follows a closed quote; a comma or the end is expected",
-                             in_quotes(rest.substr(0, 1))));
+    table.refuse("{} follows a closed quote; a comma or the end is expected",
+                 in_quotes(rest.substr(0, 1)));
   }
 }
 
 void take_plain(const TextTable& table, std::string_view& rest, std::string& field) {
   field = rest.substr(0, rest.find(','));
   if (field.find('"') != field.npos) {
-    table.refuse(
-        fmt::format("{} has a quote inside; only whole fields stand in quotes", in_quotes(field)));
+    table.refuse("{} has a quote inside; only whole fields stand in quotes", in_quotes(field));
   }
   rest.remove_prefix(field.size());
 }
@@ -69,20 +66,14 @@ bool TextTable::next(std::string_view& line) {
   line = std::string_view(text_).substr(position_, end - position_);
   position_ = end + 1;
   if (line.size() > most_line_bytes_) {
-    refuse(fmt::format("has {} bytes; a line has at most {}", line.size(), most_line_bytes_));
+    refuse("has {} bytes; a line has at most {}", line.size(), most_line_bytes_);
   }
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (const std::size_t zero = line.find('\0'); zero != line.npos) {
-    refuse(fmt::format("byte {} is zero; this is not a text file", zero + 1));
+    refuse("byte {} is zero; this is not a text file", zero + 1);
   }
-  if (!is_utf8(line)) refuse(fmt::format("{} is not UTF-8", in_quotes(line)));
+  if (!is_utf8(line)) refuse("{} is not UTF-8", in_quotes(line));
   return true;
-}
-
-void TextTable::refuse(std::string_view what) const { refuse(line_number_, what); }
-
-void TextTable::refuse(std::int64_t line_number, std::string_view what) const {
-  throw BadFile(fmt::format("{}, line {}: {}", path_.string(), line_number, what));
 }
 
 void split_csv(const TextTable& table, std::string_view line, std::vector<std::string>& fields) {
@@ -141,8 +132,8 @@ std::int64_t parse_number(const TextTable& table, std::string_view what, std::st
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   const bool is_number = error == std::errc{} && end == field.data() + field.size();
   if (!is_number || std::cmp_less(value, least) || std::cmp_greater(value, most)) {
-    table.refuse(fmt::format("{} is {}; it is a whole number between {} and {}", what,
-                             in_quotes(field), least, most));
+    table.refuse("{} is {}; it is a whole number between {} and {}", what, in_quotes(field), least,
+                 most);
   }
   return static_cast<std::int64_t>(value);
 }
@@ -164,17 +155,17 @@ std::string_view fault_of_file_name(std::string_view name) noexcept {
 void check_file_name(const TextTable& table, std::string_view name) {
   const std::string_view fault = fault_of_file_name(name);
   if (fault.empty()) return;
-  table.refuse(fmt::format("the file name {} {}; names are relative paths below the data set",
-                           in_quotes(name), fault));
+  table.refuse("the file name {} {}; names are relative paths below the data set", in_quotes(name),
+               fault);
 }
 
 void check_no_repeats(const TextTable& table, const PathList& files, std::int64_t first_line) {
   const auto repeated = find_repeated(files);
   if (!repeated) return;
   table.refuse(first_line + static_cast<std::int64_t>(repeated->second),
-               fmt::format("{} stands in line {} already; each image is named once",
-                           in_quotes(files[repeated->first]),
-                           first_line + static_cast<std::int64_t>(repeated->first)));
+               "{} stands in line {} already; each image is named once",
+               in_quotes(files[repeated->first]),
+               first_line + static_cast<std::int64_t>(repeated->first));
 }
 
 }  // namespace rcap

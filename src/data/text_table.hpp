@@ -3,13 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "data/images/path_list.hpp"
+#include "rcap/core/error.hpp"
 
 namespace rcap {
 
@@ -32,10 +34,18 @@ class TextTable {
   /// Counted from 1; 0 before the first line.
   [[nodiscard]] std::int64_t line_number() const noexcept { return line_number_; }
 
-  /// @throws BadFile  "FILE, line N: WHAT"
-  [[noreturn]] void refuse(std::string_view what) const;
+  /// @throws BadFile  "FILE, line N: WHAT", with the values in the braces of `what`
+  template <class... T>
+  [[noreturn]] void refuse(fmt::format_string<T...> what, T&&... values) const {
+    refuse(line_number_, what, std::forward<T>(values)...);
+  }
   /// The same about a line that was read before.
-  [[noreturn]] void refuse(std::int64_t line_number, std::string_view what) const;
+  template <class... T>
+  [[noreturn]] void refuse(std::int64_t line_number, fmt::format_string<T...> what,
+                           T&&... values) const {
+    throw BadFile(fmt::format("{}, line {}: {}", path_.string(), line_number,
+                              fmt::format(what, std::forward<T>(values)...)));
+  }
 
  private:
   std::filesystem::path path_;

@@ -125,8 +125,7 @@ void append_record(std::string& out, std::string_view data) {
 void check_time(std::string_view where, double wall_time_seconds) {
   if (wall_time_seconds >= 0 && wall_time_seconds <= LatestSecond) return;
   throw InvalidArgument(
-      fmt::format("{}: wall_time_seconds is {}; it must be seconds since 1970, "
-                  "from 0 to {:.0f}",
+      fmt::format("{}: wall_time_seconds is {}; it must be seconds since 1970, from 0 to {:.0f}",
                   where, wall_time_seconds, LatestSecond));
 }
 

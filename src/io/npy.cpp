@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "io/npy_header.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -56,22 +56,21 @@ class NpyFile {
     const bool swapped =
         type.size() == 3 && type[0] == '>' &&
         (remedy[1] == 'f' ? type[1] == 'f' && type[2] != '2' : type[1] == 'i' || type[1] == 'u');
-    fail(fmt::format("holds {}{}; save it with {}.astype('{}')", describe_npy_type(type),
-                     swapped ? "" : fmt::format(" where {} needed", wanted), meaning_,
-                     swapped ? "<" + type.substr(1) : remedy));
+    fail("holds {}{}; save it with {}.astype('{}')", describe_npy_type(type),
+         swapped ? "" : fmt::format(" where {} needed", wanted), meaning_,
+         swapped ? "<" + type.substr(1) : remedy);
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    throw BadFile(fmt::format("{}: {}", path_.string(), what));
+  template <class... T>
+  [[noreturn]] void fail(fmt::format_string<T...> what, T&&... values) const {
+    refuse_file(path_, what, std::forward<T>(values)...);
   }
 
   void open() {
     std::error_code error;
     const fs::file_status status = fs::status(path_, error);
-    if (!fs::exists(status)) {
-      fail(fmt::format("there is no such file; it should hold the {}", meaning_));
-    }
+    if (!fs::exists(status)) fail("there is no such file; it should hold the {}", meaning_);
     if (!fs::is_regular_file(status)) fail("is not a regular file");
     file_bytes_ = fs::file_size(path_, error);
     stream_.open(path_, std::ios::binary);
@@ -80,18 +79,17 @@ class NpyFile {
 
   void read_header() {
     std::array<unsigned char, 12> start{};
-    if (file_bytes_ < 10) fail(not_npy());
+    if (file_bytes_ < 10) refuse_other_kind();
     read(start.data(), 10);
-    if (std::memcmp(start.data(), Magic.data(), Magic.size()) != 0) fail(not_npy());
+    if (std::memcmp(start.data(), Magic.data(), Magic.size()) != 0) refuse_other_kind();
     const int major = start[6], minor = start[7];
     if (major < 1 || major > 3 || minor != 0) {
-      fail(fmt::format(".npy version {}.{} is not known; save it with np.save of NumPy", major,
-                       minor));
+      fail(".npy version {}.{} is not known; save it with np.save of NumPy", major, minor);
     }
     std::uint64_t header_bytes = start[8] + 256u * start[9];
     data_start_ = 10;
     if (major > 1) {
-      if (file_bytes_ < 12) fail(not_npy());
+      if (file_bytes_ < 12) refuse_other_kind();
       read(start.data() + 10, 2);
       header_bytes += (std::uint64_t{start[10]} << 16) + (std::uint64_t{start[11]} << 24);
       data_start_ = 12;
@@ -101,12 +99,12 @@ class NpyFile {
 
   void parse_header(std::uint64_t header_bytes) {
     if (header_bytes > file_bytes_ - data_start_) {
-      fail(fmt::format("truncated: its header has {} bytes, the file {}; copy or save it again",
-                       header_bytes, file_bytes_));
+      fail("truncated: its header has {} bytes, the file {}; copy or save it again", header_bytes,
+           file_bytes_);
     }
     if (header_bytes > LargestNpyHeader) {
-      fail(fmt::format("its header has {} bytes, at most {} are read; save a plain array of {}",
-                       header_bytes, LargestNpyHeader, meaning_));
+      fail("its header has {} bytes, at most {} are read; save a plain array of {}", header_bytes,
+           LargestNpyHeader, meaning_);
     }
     std::string text(header_bytes, '\0');
     read(text.data(), text.size());
@@ -119,13 +117,13 @@ class NpyFile {
   void check_order_and_shape(std::size_t dimensions) const {
     const bool flat = dimensions == 1;
     if (header_.fortran_order) {
-      fail(fmt::format("holds a Fortran-ordered array; save it with {}",
-                       flat ? meaning_ + ".ravel()" : "np.ascontiguousarray(" + meaning_ + ")"));
+      fail("holds a Fortran-ordered array; save it with {}",
+           flat ? meaning_ + ".ravel()" : "np.ascontiguousarray(" + meaning_ + ")");
     }
     if (header_.shape.size() == dimensions) return;
-    fail(fmt::format("holds an array of shape ({}); {}", fmt::join(header_.shape, ", "),
-                     flat ? "one dimension is needed: save it with " + meaning_ + ".ravel()"
-                          : "two dimensions are needed, one row per sample"));
+    fail("holds an array of shape ({}); {}", fmt::join(header_.shape, ", "),
+         flat ? "one dimension is needed: save it with " + meaning_ + ".ravel()"
+              : "two dimensions are needed, one row per sample");
   }
 
   /// How many values the file holds, which must be as many as its header says.
@@ -134,18 +132,15 @@ class NpyFile {
     std::uint64_t count = 1;
     for (const std::uint64_t length : header_.shape) {
       if (length != 0 && count > std::numeric_limits<std::uint64_t>::max() / value_bytes / length) {
-        fail(fmt::format(
-            "its header promises {} values of {} bytes, the file holds {} bytes of them",
-            fmt::join(header_.shape, " x "), value_bytes, data_bytes));
+        fail("its header promises {} values of {} bytes, the file holds {} bytes of them",
+             fmt::join(header_.shape, " x "), value_bytes, data_bytes);
       }
       count *= length;
     }
     if (count * value_bytes == data_bytes) return count;
-    fail(
-        fmt::format("{}: its header promises {} bytes of data, the file holds {}; copy or save "
-                    "it again",
-                    data_bytes < count * value_bytes ? "truncated" : "longer than it should be",
-                    count * value_bytes, data_bytes));
+    fail("{}: its header promises {} bytes of data, the file holds {}; copy or save it again",
+         data_bytes < count * value_bytes ? "truncated" : "longer than it should be",
+         count * value_bytes, data_bytes);
   }
 
   void read(void* target, std::uint64_t bytes) {
@@ -153,9 +148,8 @@ class NpyFile {
     if (stream_.gcount() != static_cast<std::streamsize>(bytes)) fail("cannot be read to its end");
   }
 
-  [[nodiscard]] std::string not_npy() const {
-    return fmt::format("is not a .npy file; save it with np.save('{}', {})", path_.string(),
-                       meaning_);
+  [[noreturn]] void refuse_other_kind() const {
+    fail("is not a .npy file; save it with np.save('{}', {})", path_.string(), meaning_);
   }
 
   fs::path path_;
@@ -264,8 +258,7 @@ std::vector<SampleId> read_ids(const fs::path& path) {
         ids.reserve(values.size());
         for (const auto value : values) {
           if (!std::in_range<SampleId>(value)) {
-            throw BadFile(fmt::format("{}: id {} at position {} is above every sample id",
-                                      path.string(), value, ids.size()));
+            refuse_file(path, "id {} at position {} is above every sample id", value, ids.size());
           }
           ids.push_back(static_cast<SampleId>(value));
         }

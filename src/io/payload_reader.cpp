@@ -6,10 +6,9 @@
 #include <cstdio>
 #include <system_error>
 
-#include <fmt/format.h>
 #include <zlib.h>
 
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -26,10 +25,7 @@ using OpenFile = std::unique_ptr<std::FILE, CloseFile>;
 
 OpenFile open_file(const fs::path& path) {
   OpenFile file(std::fopen(path.c_str(), "rb"));
-  if (!file) {
-    throw BadFile(fmt::format("{}: cannot be opened: {}", path.string(),
-                              std::generic_category().message(errno)));
-  }
+  if (!file) refuse_file(path, "cannot be opened: {}", std::generic_category().message(errno));
   return file;
 }
 
@@ -68,8 +64,7 @@ class PayloadReader::State {
     begin_ = 0;
     const std::size_t count = std::fread(piece_.data() + end_, 1, PieceBytes - end_, file_.get());
     if (count == 0 && std::ferror(file_.get()) != 0) {
-      throw BadFile(fmt::format("{}: cannot be read: {}", path_.string(),
-                                std::generic_category().message(errno)));
+      refuse_file(path_, "cannot be read: {}", std::generic_category().message(errno));
     }
     end_ += count;
     read_bytes_ += count;
@@ -99,9 +94,10 @@ class PayloadReader::State {
     while (done < out.size() && !ended_) {
       if (begin_ == end_) fill();
       if (begin_ == end_) {
-        throw BadFile(fmt::format(
-            "{}: the gzip stream ends early, after {} bytes; the file is cut off, fetch it again",
-            path_.string(), file_bytes_));
+        refuse_file(
+            path_,
+            "the gzip stream ends early, after {} bytes; the file is cut off, fetch it again",
+            file_bytes_);
       }
       done += inflate_piece(out.subspan(done));
     }
@@ -121,9 +117,8 @@ class PayloadReader::State {
     } else if (result == Z_MEM_ERROR) {
       throw std::bad_alloc();
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      throw BadFile(fmt::format("{}: the gzip stream is damaged before byte {}: {}; fetch it again",
-                                path_.string(), consumed_bytes(),
-                                stream_.msg == nullptr ? "no reason given" : stream_.msg));
+      refuse_file(path_, "the gzip stream is damaged before byte {}: {}; fetch it again",
+                  consumed_bytes(), stream_.msg == nullptr ? "no reason given" : stream_.msg);
     }
     return asked - stream_.avail_out;
   }
@@ -136,8 +131,8 @@ class PayloadReader::State {
     }
     ended_ = true;
     if (begin_ < end_) {
-      throw BadFile(fmt::format("{}: {} bytes follow the gzip stream; fetch the file again",
-                                path_.string(), file_bytes_ - consumed_bytes()));
+      refuse_file(path_, "{} bytes follow the gzip stream; fetch the file again",
+                  file_bytes_ - consumed_bytes());
     }
   }
 
@@ -163,30 +158,24 @@ std::uint64_t PayloadReader::consumed_bytes() const noexcept { return state_->co
 void read_file(const fs::path& path, std::uint64_t most_bytes, std::vector<std::uint8_t>& bytes) {
   const std::uint64_t file_bytes = size_of_file(path);
   if (file_bytes > most_bytes) {
-    throw BadFile(fmt::format("{}: holds {} bytes; at most {} are read", path.string(), file_bytes,
-                              most_bytes));
+    refuse_file(path, "holds {} bytes; at most {} are read", file_bytes, most_bytes);
   }
   const OpenFile file = open_file(path);
   bytes.resize(static_cast<std::size_t>(file_bytes));
   const std::size_t count = std::fread(bytes.data(), 1, bytes.size(), file.get());
   if (count != bytes.size()) {
-    throw BadFile(
-        fmt::format("{}: only {} of {} bytes could be read", path.string(), count, bytes.size()));
+    refuse_file(path, "only {} of {} bytes could be read", count, bytes.size());
   }
 }
 
 std::uint64_t size_of_file(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) {
-    throw BadFile(fmt::format("{}: there is no such file", path.string()));
-  }
-  if (error) throw BadFile(fmt::format("{}: cannot be opened: {}", path.string(), error.message()));
-  if (!fs::is_regular_file(status)) {
-    throw BadFile(fmt::format("{}: is not a regular file", path.string()));
-  }
+  if (status.type() == fs::file_type::not_found) refuse_file(path, "there is no such file");
+  if (error) refuse_file(path, "cannot be opened: {}", error.message());
+  if (!fs::is_regular_file(status)) refuse_file(path, "is not a regular file");
   const std::uint64_t bytes = fs::file_size(path, error);
-  if (error) throw BadFile(fmt::format("{}: cannot be opened: {}", path.string(), error.message()));
+  if (error) refuse_file(path, "cannot be opened: {}", error.message());
   return bytes;
 }
 

@@ -42,13 +42,14 @@ std::string where(const fs::path& path) {
   return fmt::format("SafetensorsFile \"{}\"", path.string());
 }
 
-[[noreturn]] void refuse(const fs::path& path, std::string_view what) {
-  throw BadFile(fmt::format("{}: {}", where(path), what));
+template <class... T>
+[[noreturn]] void refuse(const fs::path& path, fmt::format_string<T...> what, T&&... values) {
+  throw BadFile(fmt::format("{}: {}", where(path), fmt::format(what, std::forward<T>(values)...)));
 }
 
 /// @param position  counts from 1, as nlohmann's parser does
 [[noreturn]] void refuse_json(const fs::path& path, std::size_t position) {
-  refuse(path, fmt::format("the header is not JSON at its byte {}", position));
+  refuse(path, "the header is not JSON at its byte {}", position);
 }
 
 /// A tensor as the header describes it.
@@ -89,7 +90,7 @@ class HeaderEvents {
     if (place_ == Place::Field) return take_field(name);
     metadata_key_ = std::move(name);
     if (metadata.contains(metadata_key_)) {
-      refuse(path_, fmt::format("__metadata__ holds {} twice", in_quotes(metadata_key_)));
+      refuse(path_, "__metadata__ holds {} twice", in_quotes(metadata_key_));
     }
     return go(Place::MetadataText);
   }
@@ -177,21 +178,21 @@ class HeaderEvents {
   bool take_field(const std::string& name) {
     Entry& entry = entries.back();
     const auto once = [&](bool& has, Place next) {
-      if (std::exchange(has, true)) refuse_tensor(fmt::format("has {} twice", name));
+      if (std::exchange(has, true)) refuse_tensor("has {} twice", name);
       return go(next);
     };
     if (name == "dtype") return once(entry.has_type, Place::Type);
     if (name == "shape") return once(entry.has_shape, Place::Shape);
     if (name == "data_offsets") return once(entry.has_offsets, Place::Offsets);
-    refuse_tensor(fmt::format("has the unknown field {}; the fields are dtype, shape, data_offsets",
-                              in_quotes(name)));
+    refuse_tensor("has the unknown field {}; the fields are dtype, shape, data_offsets",
+                  in_quotes(name));
   }
 
   bool take_type(const std::string& text) {
     const auto row = std::find_if(Types.begin(), Types.end(),
                                   [&](const TypeRow& known) { return known.name == text; });
     if (row == Types.end()) {
-      refuse_tensor(fmt::format("has the dtype {}; rcap reads {}", in_quotes(text), type_names()));
+      refuse_tensor("has the dtype {}; rcap reads {}", in_quotes(text), type_names());
     }
     entries.back().tensor.type = row->type;
     return go(Place::Field);
@@ -203,11 +204,13 @@ class HeaderEvents {
                                      : !entry.has_shape   ? "shape"
                                      : !entry.has_offsets ? "data_offsets"
                                                           : "";
-    if (!missing.empty()) refuse_tensor(fmt::format("has no {}", missing));
+    if (!missing.empty()) refuse_tensor("has no {}", missing);
   }
 
-  [[noreturn]] void refuse_tensor(std::string_view what) const {
-    refuse(path_, fmt::format("tensor {} {}", in_quotes(entries.back().tensor.name), what));
+  template <class... T>
+  [[noreturn]] void refuse_tensor(fmt::format_string<T...> what, T&&... values) const {
+    refuse(path_, "tensor {} {}", in_quotes(entries.back().tensor.name),
+           fmt::format(what, std::forward<T>(values)...));
   }
 
   [[noreturn]] void refuse_offset_count() const {
@@ -217,23 +220,22 @@ class HeaderEvents {
   [[noreturn]] void unexpected(std::string_view what) const {
     switch (place_) {
       case Place::Tensor:
-        refuse_tensor(fmt::format("is {}; it must be an object", what));
+        refuse_tensor("is {}; it must be an object", what);
       case Place::Type:
-        refuse_tensor(fmt::format("has {} as dtype; it must be a string", what));
+        refuse_tensor("has {} as dtype; it must be a string", what);
       case Place::Shape:
-        refuse_tensor(fmt::format("has {} as shape; it must be an array", what));
+        refuse_tensor("has {} as shape; it must be an array", what);
       case Place::ShapeNumbers:
-        refuse_tensor(fmt::format("has {} in its shape; lengths are whole numbers from 0 to {}",
-                                  what, LargestDimension));
+        refuse_tensor("has {} in its shape; lengths are whole numbers from 0 to {}", what,
+                      LargestDimension);
       case Place::Offsets:
-        refuse_tensor(fmt::format("has {} as data_offsets; it must be an array", what));
+        refuse_tensor("has {} as data_offsets; it must be an array", what);
       case Place::OffsetNumbers:
-        refuse_tensor(fmt::format("has {} in data_offsets; offsets are whole numbers >= 0", what));
+        refuse_tensor("has {} in data_offsets; offsets are whole numbers >= 0", what);
       case Place::Metadata:
-        refuse(path_, fmt::format("__metadata__ is {}; it must be an object of strings", what));
+        refuse(path_, "__metadata__ is {}; it must be an object of strings", what);
       case Place::MetadataText:
-        refuse(path_, fmt::format("__metadata__ {} is {}; it must be a string",
-                                  in_quotes(metadata_key_), what));
+        refuse(path_, "__metadata__ {} is {}; it must be a string", in_quotes(metadata_key_), what);
       default:
         // The parser gives keys and ends in the other places, and the header starts with '{'.
         throw InternalError(fmt::format("SafetensorsFile: {} where no value can stand", what));
@@ -250,24 +252,25 @@ class HeaderEvents {
 std::string_view find_header(const fs::path& path, std::span<const std::byte> file) {
   std::uint64_t length = 0;
   if (file.size() < LengthBytes) {
-    refuse(path, fmt::format("has {} bytes; a safetensors file begins with 8 that hold the length "
-                             "of its header",
-                             file.size()));
+    refuse(path,
+           "has {} bytes; a safetensors file begins with 8 that hold the length of its header",
+           file.size());
   }
   std::memcpy(&length, file.data(), LengthBytes);
   if (length > LargestHeader) {
-    refuse(path, fmt::format("claims a header of {} bytes, more than the {} the format allows; it "
-                             "is not a safetensors file",
-                             length, LargestHeader));
+    refuse(path,
+           "claims a header of {} bytes, more than the {} the format allows; it is not a "
+           "safetensors file",
+           length, LargestHeader);
   }
   if (length > file.size() - LengthBytes) {
-    refuse(path, fmt::format("claims a header of {} bytes, but only {} follow; it is cut short",
-                             length, file.size() - LengthBytes));
+    refuse(path, "claims a header of {} bytes, but only {} follow; it is cut short", length,
+           file.size() - LengthBytes);
   }
   const auto bytes = file.subspan(LengthBytes, static_cast<std::size_t>(length));
   const std::string_view header(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!header.starts_with('{')) {
-    refuse(path, "the header does not start with '{'; it is not a safetensors file");
+    refuse(path, "the header does not start with '{{'; it is not a safetensors file");
   }
   // The parser takes a zero byte for the end of the text and would not look at the rest.
   if (const auto zero = header.find('\0'); zero != header.npos) refuse_json(path, zero + 1);
@@ -279,7 +282,7 @@ void check_names(const fs::path& path, const std::vector<Entry>& entries) {
   names.reserve(entries.size());
   for (const Entry& entry : entries) names.push_back(entry.tensor.name);
   if (const auto repeated = first_repeated(std::move(names))) {
-    refuse(path, fmt::format("tensor {} appears twice", in_quotes(*repeated)));
+    refuse(path, "tensor {} appears twice", in_quotes(*repeated));
   }
 }
 
@@ -287,23 +290,21 @@ void check_size(const fs::path& path, const Entry& entry, std::uint64_t data_byt
   const TensorView& tensor = entry.tensor;
   const auto [begin, end] = entry.offsets;
   if (begin > end) {
-    refuse(path, fmt::format("tensor {} ends at {}, before its begin at {}", in_quotes(tensor.name),
-                             end, begin));
+    refuse(path, "tensor {} ends at {}, before its begin at {}", in_quotes(tensor.name), end,
+           begin);
   }
   if (end > data_bytes) {
-    refuse(path, fmt::format("tensor {} ends at byte {} of the data, but there are {}; the file is "
-                             "cut short",
-                             in_quotes(tensor.name), end, data_bytes));
+    refuse(path, "tensor {} ends at byte {} of the data, but there are {}; the file is cut short",
+           in_quotes(tensor.name), end, data_bytes);
   }
   const auto bytes = byte_count(tensor.shape, tensor.type);
   if (!bytes) {
-    refuse(path, fmt::format("tensor {} has a shape of more elements than can be counted",
-                             in_quotes(tensor.name)));
+    refuse(path, "tensor {} has a shape of more elements than can be counted",
+           in_quotes(tensor.name));
   }
   if (*bytes != end - begin) {
-    refuse(path,
-           fmt::format("tensor {} has {} bytes of data; its shape asks for {} as {}",
-                       in_quotes(tensor.name), end - begin, *bytes, row_of(tensor.type).name));
+    refuse(path, "tensor {} has {} bytes of data; its shape asks for {} as {}",
+           in_quotes(tensor.name), end - begin, *bytes, row_of(tensor.type).name);
   }
 }
 
@@ -316,15 +317,15 @@ void check_layout(const fs::path& path, std::vector<Entry>& entries, std::uint64
   for (const Entry& entry : entries) {
     check_size(path, entry, data_bytes);
     if (entry.offsets[0] != covered) {
-      refuse(path, fmt::format("tensor {} begins at byte {} of the data, not at {}; tensors follow "
-                               "each other without holes or overlap",
-                               in_quotes(entry.tensor.name), entry.offsets[0], covered));
+      refuse(path,
+             "tensor {} begins at byte {} of the data, not at {}; tensors follow each other "
+             "without holes or overlap",
+             in_quotes(entry.tensor.name), entry.offsets[0], covered);
     }
     covered = entry.offsets[1];
   }
   if (covered != data_bytes) {
-    refuse(path, fmt::format("{} bytes follow the last tensor; they must belong to one",
-                             data_bytes - covered));
+    refuse(path, "{} bytes follow the last tensor; they must belong to one", data_bytes - covered);
   }
 }
 
@@ -346,9 +347,8 @@ SafetensorsFile::SafetensorsFile(const fs::path& path)
     TensorView& tensor = tensors_.emplace_back(std::move(entry.tensor));
     tensor.data = data.subspan(begin, end - begin);
     if (const auto bad = first_bad_truth_value(tensor); bad < tensor.data.size()) {
-      refuse(path,
-             fmt::format("tensor {} is BOOL, but its byte {} is {}; truth values are 0 and 1",
-                         in_quotes(tensor.name), bad, std::to_integer<int>(tensor.data[bad])));
+      refuse(path, "tensor {} is BOOL, but its byte {} is {}; truth values are 0 and 1",
+             in_quotes(tensor.name), bad, std::to_integer<int>(tensor.data[bad]));
     }
   }
   metadata_ = std::move(events.metadata);

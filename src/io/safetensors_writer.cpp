@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -24,8 +25,9 @@ using safetensors::LargestHeader;
 using safetensors::MetadataKey;
 using safetensors::row_of;
 
-[[noreturn]] void refuse_argument(std::string_view what) {
-  throw InvalidArgument(fmt::format("write_safetensors: {}", what));
+template <class... T>
+[[noreturn]] void refuse_argument(fmt::format_string<T...> what, T&&... values) {
+  throw InvalidArgument("write_safetensors: " + fmt::format(what, std::forward<T>(values)...));
 }
 
 void check_tensor(const TensorView& tensor) {
@@ -35,20 +37,17 @@ void check_tensor(const TensorView& tensor) {
   const auto bytes = byte_count(tensor.shape, tensor.type);
   if (!bytes) {
     refuse_argument(
-        fmt::format("tensor {} has the shape [{}]; lengths are >= 0 and their product "
-                    "must be countable",
-                    in_quotes(tensor.name), fmt::join(tensor.shape, ", ")));
+        "tensor {} has the shape [{}]; lengths are >= 0 and their product must be countable",
+        in_quotes(tensor.name), fmt::join(tensor.shape, ", "));
   }
   if (*bytes != tensor.data.size()) {
-    refuse_argument(fmt::format("tensor {} brings {} bytes, but {} of shape [{}] are {}",
-                                in_quotes(tensor.name), tensor.data.size(),
-                                row_of(tensor.type).name, fmt::join(tensor.shape, ", "), *bytes));
+    refuse_argument("tensor {} brings {} bytes, but {} of shape [{}] are {}",
+                    in_quotes(tensor.name), tensor.data.size(), row_of(tensor.type).name,
+                    fmt::join(tensor.shape, ", "), *bytes);
   }
   if (const auto bad = first_bad_truth_value(tensor); bad < tensor.data.size()) {
-    refuse_argument(
-        fmt::format("tensor {} is BOOL, but its byte {} is {}; truth values are 0 and "
-                    "1",
-                    in_quotes(tensor.name), bad, std::to_integer<int>(tensor.data[bad])));
+    refuse_argument("tensor {} is BOOL, but its byte {} is {}; truth values are 0 and 1",
+                    in_quotes(tensor.name), bad, std::to_integer<int>(tensor.data[bad]));
   }
 }
 
@@ -60,8 +59,7 @@ void check_tensors(std::span<const TensorView> tensors) {
     names.push_back(tensor.name);
   }
   if (const auto repeated = first_repeated(std::move(names))) {
-    refuse_argument(
-        fmt::format("tensor {} appears twice; names must differ", in_quotes(*repeated)));
+    refuse_argument("tensor {} appears twice; names must differ", in_quotes(*repeated));
   }
 }
 
@@ -79,7 +77,7 @@ std::vector<const TensorView*> order_of_data(std::span<const TensorView> tensors
 
 std::string json_string(std::string_view text) {
   if (!is_utf8(text)) {
-    refuse_argument(fmt::format("{} is not UTF-8; names and metadata must be", in_quotes(text)));
+    refuse_argument("{} is not UTF-8; names and metadata must be", in_quotes(text));
   }
   return json(text).dump();
 }
@@ -111,10 +109,8 @@ std::string make_header(std::span<const TensorView* const> order,
   const std::size_t padding = (DataAlignment - header.size() % DataAlignment) % DataAlignment;
   header.append(padding, ' ');
   if (header.size() > LargestHeader) {
-    refuse_argument(
-        fmt::format("names, shapes and metadata make a header of {} bytes; the format "
-                    "allows {}",
-                    header.size(), LargestHeader));
+    refuse_argument("names, shapes and metadata make a header of {} bytes; the format allows {}",
+                    header.size(), LargestHeader);
   }
   return header;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "io/refuse_file.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -17,22 +18,20 @@ constexpr int PositionCount = dinov2::GridSide * dinov2::GridSide;
 
 void check_image_size(std::int64_t height, std::int64_t width) {
   if (height > 0 && width > 0 && height % PatchSide == 0 && width % PatchSide == 0) return;
-  throw InvalidArgument(
-      fmt::format("model dinov2-mlp: images of {} x {} pixels (height x width) do not divide into "
-                  "patches; both sides must be multiples of {}, such as 224 or 518; choose another "
-                  "size or crop",
-                  height, width, PatchSide));
+  throw InvalidArgument(fmt::format(
+      "model dinov2-mlp: images of {} x {} pixels (height x width) do not divide into patches; "
+      "both sides must be multiples of {}, such as 224 or 518; choose another size or crop",
+      height, width, PatchSide));
 }
 
 /// timm has the class token's position added to the token, and no token for masked patches.
 void translate_from_timm(WeightSet& weights) {
   const torch::Tensor positions = weights.at("pos_embed");
   if (positions.sizes() != torch::IntArrayRef({1, PositionCount, Width})) {
-    throw BadFile(
-        fmt::format("{}: tensor pos_embed has shape {}; that of timm's "
-                    "vit_base_patch14_reg4_dinov2 has [1, {}, "
-                    "{}], so take its weights",
-                    weights.path().string(), positions.sizes().vec(), PositionCount, Width));
+    refuse_file(weights.path(),
+                "tensor pos_embed has shape {}; that of timm's vit_base_patch14_reg4_dinov2 has "
+                "[1, {}, {}], so take its weights",
+                positions.sizes().vec(), PositionCount, Width);
   }
   weights.replace("pos_embed", torch::cat({torch::zeros({1, 1, Width}), positions}, 1));
   weights.add("mask_token", torch::zeros({1, Width}));
@@ -127,10 +126,9 @@ NamedTensors DinoV2Mlp::tokens(const torch::Tensor& images) {
 void DinoV2Mlp::translate(WeightSet& weights) const {
   if (weights.contains("register_tokens")) return;
   if (weights.contains("reg_token")) return translate_from_timm(weights);
-  throw BadFile(fmt::format(
-      "{}: has neither register_tokens (official names) nor reg_token (timm's); dinov2-mlp takes "
-      "weights of dinov2_vitb14_reg, not of a model without registers",
-      weights.path().string()));
+  refuse_file(weights.path(),
+              "has neither register_tokens (official names) nor reg_token (timm's); dinov2-mlp "
+              "takes weights of dinov2_vitb14_reg, not of a model without registers");
 }
 
 }  // namespace rcap

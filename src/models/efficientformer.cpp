@@ -45,11 +45,11 @@ Grid check_image_size(const Shape& shape, const ModelOptions& options) {
   const Grid image{options.image_height, options.image_width};
   for (const std::int64_t side : {image.rows, image.columns}) {
     if (fits(side)) continue;
-    throw InvalidArgument(fmt::format(
-        "model {}: images of {} x {} pixels (height x width) do not fit, because of the side {}; a "
-        "side must be a multiple of 32 (64, 96, 128, 160, 192, 224, 256 ...) or less by at most 15 "
-        "(178, 218); choose another size or crop",
-        shape.name, image.rows, image.columns, side));
+    throw InvalidArgument(
+        fmt::format("model {}: images of {} x {} pixels (height x width) do not fit, because of "
+                    "the side {}; a side must be a multiple of 32 (64, 96, 128, 160, 192, 224, 256 "
+                    "...) or less by at most 15 (178, 218); choose another size or crop",
+                    shape.name, image.rows, image.columns, side));
   }
   return image;
 }

@@ -4,15 +4,14 @@
 #include <memory>
 #include <vector>
 
-#include <fmt/format.h>
 #include <torch/torch.h>
 
+#include "io/refuse_file.hpp"
 #include "io/weight_file.hpp"
 #include "models/load_weights.hpp"
 #include "models/make_model.hpp"
 #include "models/stored_tensor.hpp"
 #include "models/tensor_file.hpp"
-#include "rcap/core/error.hpp"
 
 namespace rcap {
 namespace {
@@ -45,8 +44,7 @@ ClassId choose_class_count(const ForwardOptions& options) {
 torch::Tensor read_images(const WeightFile& file, const fs::path& path) {
   const TensorView* view = file.find("x");
   if (view == nullptr || view->shape.size() != 4) {
-    throw BadFile(
-        fmt::format("{}: has no tensor \"x\" of four dimensions, N x C x H x W", path.string()));
+    refuse_file(path, "has no tensor \"x\" of four dimensions, N x C x H x W");
   }
   return tensor_of(*view).to(torch::kFloat);
 }
@@ -55,16 +53,14 @@ torch::Tensor read_labels(const WeightFile& file, const fs::path& path, std::int
                           ClassId class_count) {
   const TensorView* view = file.find("y");
   if (view == nullptr || view->shape != std::vector{count}) {
-    throw BadFile(
-        fmt::format("{}: training needs a tensor \"y\" of {} labels, one for each image of x",
-                    path.string(), count));
+    refuse_file(path, "training needs a tensor \"y\" of {} labels, one for each image of x", count);
   }
   torch::Tensor labels = tensor_of(*view).to(torch::kLong);
   const auto lowest = labels.min().item<std::int64_t>();
   const auto highest = labels.max().item<std::int64_t>();
   if (lowest < 0 || highest >= class_count) {
-    throw BadFile(fmt::format("{}: a label in y is {}; they lie between 0 and {}", path.string(),
-                              lowest < 0 ? lowest : highest, class_count - 1));
+    refuse_file(path, "a label in y is {}; they lie between 0 and {}",
+                lowest < 0 ? lowest : highest, class_count - 1);
   }
   return labels;
 }

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "io/refuse_file.hpp"
 #include "io/weight_file.hpp"
 #include "models/stored_tensor.hpp"
-#include "rcap/core/error.hpp"
 
 namespace rcap {
 namespace {
@@ -97,11 +97,10 @@ void refuse_missing(const Targets& targets, const WeightSet& weights, const Kept
     if (!may_be_absent && !weights.contains(name)) missing.push_back(name);
   }
   if (missing.empty()) return;
-  throw BadFile(fmt::format(
-      "{}: has no tensor {} of shape {}; {} of the {} tensors of this network are missing, so take "
-      "the weights of the network that was chosen",
-      weights.path().string(), missing[0], targets.at(missing[0]).sizes().vec(), missing.size(),
-      targets.size()));
+  refuse_file(weights.path(),
+              "has no tensor {} of shape {}; {} of the {} tensors of this network are missing, so "
+              "take the weights of the network that was chosen",
+              missing[0], targets.at(missing[0]).sizes().vec(), missing.size(), targets.size());
 }
 
 void refuse_extra(const Targets& targets, const WeightSet& weights) {
@@ -111,34 +110,34 @@ void refuse_extra(const Targets& targets, const WeightSet& weights) {
   }
   if (extra.empty()) return;
   const auto& first = weights.entries().at(extra[0]);
-  throw BadFile(
-      fmt::format("{}: tensor {} of shape {} has no place in this network, nor have {} others; "
-                  "take the weights "
-                  "of the network that was chosen",
-                  weights.path().string(), both_names(extra[0], first.name_in_file),
-                  first.tensor.sizes().vec(), extra.size() - 1));
+  refuse_file(weights.path(),
+              "tensor {} of shape {} has no place in this network, nor have {} others; take the "
+              "weights of the network that was chosen",
+              both_names(extra[0], first.name_in_file), first.tensor.sizes().vec(),
+              extra.size() - 1);
 }
 
 void refuse_misfit(const std::string& name, const WeightSet::Entry& entry,
                    const torch::Tensor& target, const WeightSet& weights) {
-  const auto refuse = [&](const std::string& what) {
-    throw BadFile(fmt::format("{}: tensor {} {}", weights.path().string(),
-                              both_names(name, entry.name_in_file), what));
-  };
+  const std::string names = both_names(name, entry.name_in_file);
   if (entry.tensor.sizes() != target.sizes()) {
-    refuse(
-        fmt::format("has shape {}, this network wants {}; take the weights of the network that "
-                    "was chosen",
-                    entry.tensor.sizes().vec(), target.sizes().vec()));
+    refuse_file(weights.path(),
+                "tensor {} has shape {}, this network wants {}; take the weights of the network "
+                "that was chosen",
+                names, entry.tensor.sizes().vec(), target.sizes().vec());
   }
   if (entry.tensor.is_floating_point() != target.is_floating_point()) {
-    refuse(fmt::format(
-        "is of type {}, this network wants {}; weights must be stored as "
-        "floating-point numbers, counts as integers",
-        c10::toString(entry.tensor.scalar_type()), c10::toString(target.scalar_type())));
+    refuse_file(weights.path(),
+                "tensor {} is of type {}, this network wants {}; weights must be stored as "
+                "floating-point numbers, counts as integers",
+                names, c10::toString(entry.tensor.scalar_type()),
+                c10::toString(target.scalar_type()));
   }
   if (entry.tensor.is_floating_point() && !entry.tensor.isfinite().all().item<bool>()) {
-    refuse("holds NaN, infinity or a number too large for float32; take an undamaged file");
+    refuse_file(
+        weights.path(),
+        "tensor {} holds NaN, infinity or a number too large for float32; take an undamaged file",
+        names);
   }
 }
 

@@ -2,25 +2,21 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 
 const torch::Tensor& WeightSet::at(std::string_view name) const {
   const auto found = entries_.find(name);
-  if (found == entries_.end()) {
-    throw BadFile(fmt::format("{}: has no tensor {}", path_.string(), name));
-  }
+  if (found == entries_.end()) refuse_file(path_, "has no tensor {}", name);
   return found->second.tensor;
 }
 
 void WeightSet::insert(const std::string& name, Entry entry) {
   const auto [place, is_new] = entries_.emplace(name, entry);
   if (is_new) return;
-  throw BadFile(fmt::format("{}: tensors {} and {} both stand for {}; a file must hold it once",
-                            path_.string(), place->second.name_in_file, entry.name_in_file, name));
+  refuse_file(path_, "tensors {} and {} both stand for {}; a file must hold it once",
+              place->second.name_in_file, entry.name_in_file, name);
 }
 
 void WeightSet::add(const std::string& name, torch::Tensor tensor) {

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "io/refuse_file.hpp"
 #include "io/safetensors.hpp"
 #include "models/stored_tensor.hpp"
 #include "rcap/core/error.hpp"
@@ -57,8 +58,7 @@ RunState from_text(const fs::path& path, const std::string& text) {
     state.run_seconds = json.at("run_seconds").get<Seconds>();
     return state;
   } catch (const Json::exception& error) {
-    throw BadFile(
-        fmt::format("{}: the state of the run is damaged: {}", path.string(), error.what()));
+    refuse_file(path, "the state of the run is damaged: {}", error.what());
   }
 }
 
@@ -66,10 +66,10 @@ RunState from_text(const fs::path& path, const std::string& text) {
 void copy_over(const fs::path& path, const TensorView& stored, const torch::Tensor& tensor) {
   const torch::Tensor values = tensor_of(stored);
   if (values.sizes() != tensor.sizes() || values.scalar_type() != tensor.scalar_type()) {
-    throw StateMismatch(fmt::format(
-        "{}: tensor {} has shape {}, the network wants {}; resume with the network the run began "
-        "with",
-        path.string(), stored.name, stored.shape, tensor.sizes().vec()));
+    throw StateMismatch(
+        fmt::format("{}: tensor {} has shape {}, the network wants {}; resume with the network the "
+                    "run began with",
+                    path.string(), stored.name, stored.shape, tensor.sizes().vec()));
   }
   tensor.copy_(values);
 }
@@ -119,18 +119,13 @@ void Checkpoints::save(const RunState& state, const Engine& engine, const Pruner
   std::error_code error;
   fs::remove_all(temporary, error);
   fs::create_directories(temporary, error);
-  if (error) {
-    throw BadFile(fmt::format("{}: cannot be made: {}", temporary.string(), error.message()));
-  }
+  if (error) refuse_file(temporary, "cannot be made: {}", error.message());
   save_tensors(temporary / TensorsName, engine.state(),
                {{StateKey, to_text(state)}, {FrozenKey, frozen_text(engine)}});
   pruner.save(temporary / PrunerName);
   const auto older = found();
   fs::rename(temporary, target, error);
-  if (error) {
-    throw BadFile(
-        fmt::format("{}: cannot be given its name: {}", target.string(), error.message()));
-  }
+  if (error) refuse_file(target, "cannot be given its name: {}", error.message());
   sync_folder(folder_);
   for (const fs::path& path : older) fs::remove_all(path, error);
 }
@@ -140,14 +135,14 @@ RunState Checkpoints::load(Engine& engine, Pruner& pruner) const {
   const SafetensorsFile file(newest / TensorsName);
   const auto text = file.metadata().find(StateKey);
   if (text == file.metadata().end()) {
-    throw BadFile(fmt::format("{}: is not a checkpoint of a run", (newest / TensorsName).string()));
+    refuse_file(newest / TensorsName, "is not a checkpoint of a run");
   }
   const auto frozen = file.metadata().find(FrozenKey);
   if (frozen == file.metadata().end() || frozen->second != frozen_text(engine)) {
-    throw StateMismatch(fmt::format(
-        "{}: the frozen part of the network has changed; resume with the weights file the run "
-        "began with",
-        (newest / TensorsName).string()));
+    throw StateMismatch(
+        fmt::format("{}: the frozen part of the network has changed; resume with the weights file "
+                    "the run began with",
+                    (newest / TensorsName).string()));
   }
   const RunState state = from_text(newest / TensorsName, text->second);
   pruner.load(newest / PrunerName);

@@ -21,10 +21,10 @@ torch::Device find_device(const std::string& name) {
     throw InvalidArgument(fmt::format("device \"{}\" is none of cpu, cuda, cuda:N", name));
   }
   if (!torch::cuda::is_available()) {
-    throw InvalidArgument(fmt::format(
-        "device {}: this LibTorch finds no CUDA device; use cpu, or build with a CUDA LibTorch "
-        "(Torch_DIR)",
-        name));
+    throw InvalidArgument(
+        fmt::format("device {}: this LibTorch finds no CUDA device; use cpu, or build with a CUDA "
+                    "LibTorch (Torch_DIR)",
+                    name));
   }
   const torch::Device device(name);
   if (device.has_index() && std::cmp_greater_equal(device.index(), torch::cuda::device_count())) {

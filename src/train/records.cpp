@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/crc32c.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -188,13 +188,13 @@ Summary summary_from_text(const std::filesystem::path& path, std::string_view te
     const auto stored = json.at(ChecksumKey).get<std::string>();
     json.erase(ChecksumKey);
     if (const std::string found = checksum_of(json); found != stored) {
-      throw BadFile(fmt::format(
-          "{}: was changed after the run wrote it: its checksum is {}, the contents have {}",
-          path.string(), stored, found));
+      refuse_file(path,
+                  "was changed after the run wrote it: its checksum is {}, the contents have {}",
+                  stored, found);
     }
     return json.get<Summary>();
   } catch (const Json::exception& error) {
-    throw BadFile(fmt::format("{}: is cut off or not a summary: {}", path.string(), error.what()));
+    refuse_file(path, "is cut off or not a summary: {}", error.what());
   }
 }
 

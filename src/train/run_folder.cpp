@@ -14,6 +14,7 @@
 
 #include "base/make_folder.hpp"
 #include "base/text_file.hpp"
+#include "io/refuse_file.hpp"
 #include "io/toml_options.hpp"
 #include "rcap/core/error.hpp"
 
@@ -29,7 +30,7 @@ double seconds_since_1970() {
 }
 
 [[noreturn]] void fail(const fs::path& path, const char* what) {
-  throw BadFile(fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno)));
+  refuse_file(path, "{}: {}", what, std::strerror(errno));
 }
 
 int open_or_fail(const fs::path& path, int flags) {
@@ -95,10 +96,10 @@ void RunFolder::go_on(std::int64_t epoch_count) {
   auto lines =
       fs::exists(records_path) ? lines_of(read_text(records_path)) : std::vector<std::string>();
   if (std::cmp_less(lines.size(), epoch_count)) {
-    throw BadFile(
-        fmt::format("{}: has {} epochs, the checkpoint was made after {}; begin a new run "
-                    "in another folder",
-                    records_path.string(), lines.size(), epoch_count));
+    refuse_file(
+        records_path,
+        "has {} epochs, the checkpoint was made after {}; begin a new run in another folder",
+        lines.size(), epoch_count);
   }
   lines.resize(static_cast<std::size_t>(epoch_count));
   std::string text;

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "data/hold_out.hpp"
+#include "io/refuse_file.hpp"
 #include "io/safetensors.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/scorers/divergence_scorer.hpp"
@@ -141,8 +142,7 @@ std::vector<T> values_of(const fs::path& path, const SafetensorsFile& file, cons
                          TensorType type, std::int64_t count) {
   const TensorView* view = file.find(name);
   if (view == nullptr || view->type != type || view->shape != std::vector{count}) {
-    throw BadFile(fmt::format("{}: has no tensor \"{}\" of {} numbers; make it with rcap train",
-                              path.string(), name, count));
+    refuse_file(path, "has no tensor \"{}\" of {} numbers; make it with rcap train", name, count);
   }
   std::vector<T> values(static_cast<std::size_t>(count));
   std::memcpy(values.data(), view->data.data(), view->data.size());

@@ -195,11 +195,11 @@ void Session::check_losses(const Batch& batch, std::span<const float> losses,
   const std::string where = position.epoch < 0
                                 ? "the pass before the first epoch"
                                 : fmt::format("epoch {}, batch {}", position.epoch, position.batch);
-  throw InvalidArgument(fmt::format(
-      "train: in {} the loss of {} of {} samples is {}; samples {}{}; the last checkpoint is kept; "
-      "try a lower learning rate (lr)",
-      where, count, losses.size(), *broken, fmt::join(ids, ", "),
-      std::cmp_greater(count, ids.size()) ? ", ..." : ""));
+  throw InvalidArgument(
+      fmt::format("train: in {} the loss of {} of {} samples is {}; samples {}{}; the last "
+                  "checkpoint is kept; try a lower learning rate (lr)",
+                  where, count, losses.size(), *broken, fmt::join(ids, ", "),
+                  std::cmp_greater(count, ids.size()) ? ", ..." : ""));
 }
 
 std::vector<ClassId> Session::predict(const Split& split) {

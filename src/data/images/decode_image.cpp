@@ -7,13 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "data/images/image_size.hpp"
 #include "data/images/jpeg_decoder.hpp"
 #include "data/images/png_decoder.hpp"
 #include "io/payload_reader.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -49,8 +47,7 @@ constexpr std::array OtherFormats{
   for (const OtherFormat& format : OtherFormats) {
     if (start.starts_with(format.magic)) kind = format.name;
   }
-  throw BadFile(
-      fmt::format("{}: is {}; only JPEG and PNG are decoded; convert or remove it", name, kind));
+  refuse_file(name, "is {}; only JPEG and PNG are decoded; convert or remove it", kind);
 }
 
 }  // namespace
@@ -58,14 +55,13 @@ constexpr std::array OtherFormats{
 void check_image_size(std::string_view name, std::uint64_t height, std::uint64_t width) {
   // Both come from fields of 16 or 32 bits, so the product fits.
   if (height != 0 && width != 0 && height * width <= static_cast<std::uint64_t>(MostPixels)) return;
-  throw BadFile(
-      fmt::format("{}: its header claims {} x {} pixels; an image has between 1 and {} pixels",
-                  name, width, height, MostPixels));
+  refuse_file(name, "its header claims {} x {} pixels; an image has between 1 and {} pixels", width,
+              height, MostPixels);
 }
 
 void decode_image(std::span<const std::uint8_t> bytes, std::string_view name, Image& image,
                   int least_side) {
-  if (bytes.empty()) throw BadFile(fmt::format("{}: is empty; an image was expected", name));
+  if (bytes.empty()) refuse_file(name, "is empty; an image was expected");
   const std::string_view start(reinterpret_cast<const char*>(bytes.data()),
                                std::min<std::size_t>(bytes.size(), 16));
   if (start.starts_with(JpegMagic)) return decode_jpeg(bytes, name, image, least_side);

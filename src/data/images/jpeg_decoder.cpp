@@ -7,14 +7,13 @@
 #include <cstdio>
 #include <vector>
 
-#include <fmt/format.h>
 // Needs <cstdio> and <cstddef> before it.
 #include <jpeglib.h>
 // Names the warnings; needs jpeglib.h before it.
 #include <jerror.h>
 
 #include "data/images/image_size.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -146,8 +145,8 @@ void decode_jpeg(std::span<const std::uint8_t> bytes, std::string_view name, Ima
                  int least_side) {
   JpegDecoder decoder(bytes);
   const auto refuse = [&] {
-    throw BadFile(fmt::format("{}: the JPEG data are cut off or damaged: {}; replace the file",
-                              name, decoder.message()));
+    refuse_file(name, "the JPEG data are cut off or damaged: {}; replace the file",
+                decoder.message());
   };
   if (!decoder.read_header()) refuse();
   check_image_size(name, decoder.height(), decoder.width());

@@ -7,11 +7,10 @@
 #include <cstring>
 #include <vector>
 
-#include <fmt/format.h>
 #include <png.h>
 
 #include "data/images/image_size.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -145,8 +144,8 @@ class PngDecoder {
 void decode_png(std::span<const std::uint8_t> bytes, std::string_view name, Image& image) {
   PngDecoder decoder(bytes);
   const auto refuse = [&] {
-    throw BadFile(fmt::format("{}: the PNG data are cut off or damaged: {}; replace the file", name,
-                              decoder.message()));
+    refuse_file(name, "the PNG data are cut off or damaged: {}; replace the file",
+                decoder.message());
   };
   if (!decoder.read_header()) refuse();
   check_image_size(name, decoder.height(), decoder.width());

@@ -17,6 +17,7 @@
 #include "data/packs/pack_tables.hpp"
 #include "data/packs/packed_format.hpp"
 #include "data/packs/partial_pack.hpp"
+#include "io/refuse_file.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/workers.hpp"
 
@@ -203,10 +204,10 @@ class Packer {
     } else if (options_.skip_bad) {
       partial_.append_bad(made.bad_reason);
     } else {
-      throw BadFile(fmt::format(
-          "{}; {} images before it are packed: replace it, or leave such images out with "
-          "skip-bad, and pack again",
-          made.bad_reason, next_));
+      throw BadFile(
+          fmt::format("{}; {} images before it are packed: replace it, or leave such images out "
+                      "with skip-bad, and pack again",
+                      made.bad_reason, next_));
     }
   }
 
@@ -243,10 +244,9 @@ std::optional<PackSummary> find_finished(const fs::path& out, std::uint64_t plan
                          {}};
     }
   }
-  throw BadFile(fmt::format(
-      "{}: is there already, and is no pack of these images with these options; choose another "
-      "file, or replace it with restart",
-      out.string()));
+  refuse_file(out,
+              "is there already, and is no pack of these images with these options; choose another "
+              "file, or replace it with restart");
 }
 
 }  // namespace
@@ -267,14 +267,12 @@ std::optional<PackSummary> pack_images(const Dataset& dataset, const fs::path& s
   const auto done_before = static_cast<std::int64_t>(partial.records().size());
   if (done_before > images.size()) {
     throw BadFile(fmt::format(
-        "{}.partial.log: tells of {} images, there are {}; it is damaged, begin anew with "
-        "restart",
+        "{}.partial.log: tells of {} images, there are {}; it is damaged, begin anew with restart",
         out.string(), done_before, images.size()));
   }
   if (!options.skip_bad && !partial.reasons().empty()) {
     throw BadFile(fmt::format(
-        "{}.partial: {} images are left out of it; go on with skip-bad, or begin anew with "
-        "restart",
+        "{}.partial: {} images are left out of it; go on with skip-bad, or begin anew with restart",
         out.string(), partial.reasons().size()));
   }
   if (!Packer(images, options, partial, go_on).run()) return std::nullopt;

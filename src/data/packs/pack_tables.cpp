@@ -68,8 +68,8 @@ void PackTables::check_classes() const {
   for (const ClassId label : dataset_.train.labels) {
     if (class_counts_[static_cast<std::size_t>(label)] > 0) continue;
     throw BadFile(fmt::format(
-        "pack_images: no training image of class {} can be decoded; the first bad one "
-        "of all images: {}",
+        "pack_images: no training image of class {} can be decoded; the first bad one of all "
+        "images: {}",
         dataset_.class_names[static_cast<std::size_t>(label)], partial_.reasons().begin()->second));
   }
   if (test_count_ == 0 && dataset_.test.size() > 0) {

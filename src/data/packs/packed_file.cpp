@@ -8,9 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "base/refuse_file.hpp"
 #include "data/images/decode_image.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -29,10 +28,8 @@ using packed_format::Version;
 Head read_head(const fs::path& path, std::span<const std::byte> bytes) {
   Head head;
   if (bytes.size() < sizeof head) {
-    refuse_file(path,
-                fmt::format("has {} bytes, a packed file at least {}; it is cut off or something "
-                            "else",
-                            bytes.size(), sizeof head));
+    refuse_file(path, "has {} bytes, a packed file at least {}; it is cut off or something else",
+                bytes.size(), sizeof head);
   }
   std::memcpy(&head, bytes.data(), sizeof head);
   if (head.magic != Magic) {
@@ -40,41 +37,36 @@ Head read_head(const fs::path& path, std::span<const std::byte> bytes) {
   }
   if (head.version != Version) {
     refuse_file(path,
-                fmt::format("byte 8: written in format version {}, this rcap reads version {}; "
-                            "pack it again",
-                            head.version, Version));
+                "byte 8: written in format version {}, this rcap reads version {}; pack it again",
+                head.version, Version);
   }
   if (head.reserved != 0) {
-    refuse_at(path, 12, fmt::format("the reserved word is {}; it must be 0", head.reserved));
+    refuse_at(path, 12, "the reserved word is {}; it must be 0", head.reserved);
   }
   if (checksum_of(head) != head.head_checksum) {
     refuse_at(path, offsetof(Head, head_checksum),
-              fmt::format("the head has the checksum {:016x}, it says {:016x}", checksum_of(head),
-                          head.head_checksum));
+              "the head has the checksum {:016x}, it says {:016x}", checksum_of(head),
+              head.head_checksum);
   }
   return head;
 }
 
 void check_sizes(const fs::path& path, const Head& head, std::uint64_t file_bytes) {
   if (head.file_bytes != file_bytes) {
-    refuse_at(path, offsetof(Head, file_bytes),
-              fmt::format("the file has {} bytes, its head says {}: it is {}", file_bytes,
-                          head.file_bytes,
-                          file_bytes < head.file_bytes ? "cut off" : "longer than that"));
+    refuse_at(path, offsetof(Head, file_bytes), "the file has {} bytes, its head says {}: it is {}",
+              file_bytes, head.file_bytes,
+              file_bytes < head.file_bytes ? "cut off" : "longer than that");
   }
   // Each step takes from what is left, so that no sum can overflow.
   std::uint64_t left = file_bytes;
   const auto take = [&](std::size_t field, std::string_view what, std::uint64_t bytes) {
-    if (bytes > left) {
-      refuse_at(path, field, fmt::format("{} {} bytes where {} are left", what, bytes, left));
-    }
+    if (bytes > left) refuse_at(path, field, "{} {} bytes where {} are left", what, bytes, left);
     left -= bytes;
   };
   const auto take_entries = [&](std::size_t field, std::string_view split, std::uint64_t count) {
     if (count > left / sizeof(Entry)) {
-      refuse_at(path, field,
-                fmt::format("{} has {} images of {} bytes in the index where {} are left", split,
-                            count, sizeof(Entry), left));
+      refuse_at(path, field, "{} has {} images of {} bytes in the index where {} are left", split,
+                count, sizeof(Entry), left);
     }
     left -= count * sizeof(Entry);
   };
@@ -86,8 +78,8 @@ void check_sizes(const fs::path& path, const Head& head, std::uint64_t file_byte
   // What is left are the pixels.
   if (head.index_offset != sizeof(Head) + left) {
     refuse_at(path, offsetof(Head, index_offset),
-              fmt::format("the index begins at byte {}; by the other sizes it begins at {}",
-                          head.index_offset, sizeof(Head) + left));
+              "the index begins at byte {}; by the other sizes it begins at {}", head.index_offset,
+              sizeof(Head) + left);
   }
 }
 
@@ -123,13 +115,13 @@ ImageView PackedFile::read(std::size_t image) const {
     return pixels;
   }
   if (!bring(found.offset, pixels.bytes())) {
-    refuse_image(image, found, "the pixels cannot be read from the disk");
+    refuse_at(path_, found.offset, "{}: the pixels cannot be read from the disk", describe(image));
   }
   const std::uint64_t checksum = checksum_of(pixels.pixels, pixels.bytes());
   if (checksum != found.checksum) {
-    refuse_image(image, found,
-                 fmt::format("the pixels have the checksum {:016x}, the index says {:016x}",
-                             checksum, found.checksum));
+    refuse_at(path_, found.offset,
+              "{}: the pixels have the checksum {:016x}, the index says {:016x}", describe(image),
+              checksum, found.checksum);
   }
   is_good_[image].store(true, std::memory_order_relaxed);
   return pixels;
@@ -189,9 +181,8 @@ void PackedFile::check_tables() const {
   const std::uint64_t checksum = checksum_of(tables.data(), tables.size());
   if (checksum != head_.tables_checksum) {
     refuse_at(path_, head_.index_offset,
-              fmt::format("index, names and description have the checksum {:016x}, the head says "
-                          "{:016x}",
-                          checksum, head_.tables_checksum));
+              "index, names and description have the checksum {:016x}, the head says {:016x}",
+              checksum, head_.tables_checksum);
   }
 }
 
@@ -205,66 +196,56 @@ void PackedFile::check_entries() const {
     check_meaning(i, found);
     if (found.name_end < name_end || found.name_end > head_.name_bytes) {
       refuse_field(i, offsetof(Entry, name_end),
-                   fmt::format("its name ends at {} of the names; it lies between {} and {}",
-                               found.name_end, name_end, head_.name_bytes));
+                   "its name ends at {} of the names; it lies between {} and {}", found.name_end,
+                   name_end, head_.name_bytes);
     }
     name_end = found.name_end;
     offset += view(found).bytes();
   }
   if (offset != head_.index_offset) {
-    refuse_at(path_, offset,
-              fmt::format("{} bytes follow the last image", head_.index_offset - offset));
+    refuse_at(path_, offset, "{} bytes follow the last image", head_.index_offset - offset);
   }
   if (name_end != head_.name_bytes) {
-    refuse_at(path_, offset_of_entry(image_count()) + name_end,
-              fmt::format("{} bytes follow the last name", head_.name_bytes - name_end));
+    refuse_at(path_, offset_of_entry(image_count()) + name_end, "{} bytes follow the last name",
+              head_.name_bytes - name_end);
   }
 }
 
 void PackedFile::check_place(std::size_t image, const Entry& found, std::uint64_t offset) const {
   if (found.offset != offset) {
     refuse_field(image, offsetof(Entry, offset),
-                 fmt::format("it begins at byte {}, not at {} where the one before it ends",
-                             found.offset, offset));
+                 "it begins at byte {}, not at {} where the one before it ends", found.offset,
+                 offset);
   }
   // Both have 32 bits, so their product has no more than 64.
   const std::uint64_t pixels = std::uint64_t{found.height} * found.width;
   if (pixels == 0 || pixels > static_cast<std::uint64_t>(MostPixels)) {
     refuse_field(image, offsetof(Entry, height),
-                 fmt::format("it has {} x {} pixels; an image has between 1 and {}", found.width,
-                             found.height, MostPixels));
+                 "it has {} x {} pixels; an image has between 1 and {}", found.width, found.height,
+                 MostPixels);
   }
   const std::uint64_t bytes = pixels * static_cast<std::uint64_t>(description_.channels);
   if (bytes > head_.index_offset - offset) {
     refuse_field(image, offsetof(Entry, height),
-                 fmt::format("its {} x {} pixels take {} bytes where {} are left", found.width,
-                             found.height, bytes, head_.index_offset - offset));
+                 "its {} x {} pixels take {} bytes where {} are left", found.width, found.height,
+                 bytes, head_.index_offset - offset);
   }
 }
 
 void PackedFile::check_meaning(std::size_t image, const Entry& found) const {
   const auto classes = static_cast<std::int64_t>(description_.class_names.size());
   if (found.label < 0 || found.label >= classes) {
-    refuse_field(image, offsetof(Entry, label),
-                 fmt::format("its label is {}; there are {} classes", found.label, classes));
+    refuse_field(image, offsetof(Entry, label), "its label is {}; there are {} classes",
+                 found.label, classes);
   }
   const auto groups = static_cast<std::int64_t>(description_.group_names.size());
   const std::size_t first = image < head_.train_count ? 0 : head_.train_count;
   const bool has_groups = entry(first).group != NoGroup;
   if (has_groups ? found.group < 0 || found.group >= groups : found.group != NoGroup) {
-    refuse_field(image, offsetof(Entry, group),
-                 fmt::format("its group is {}; {}", found.group,
-                             has_groups ? fmt::format("there are {} groups", groups)
-                                        : "the images of its split have none, which is -1"));
+    refuse_field(image, offsetof(Entry, group), "its group is {}; {}", found.group,
+                 has_groups ? fmt::format("there are {} groups", groups)
+                            : "the images of its split have none, which is -1");
   }
-}
-
-void PackedFile::refuse_field(std::size_t image, std::size_t field, std::string_view what) const {
-  refuse_at(path_, offset_of_entry(image) + field, fmt::format("image {}: {}", image, what));
-}
-
-void PackedFile::refuse_image(std::size_t image, const Entry& found, std::string_view what) const {
-  refuse_at(path_, found.offset, fmt::format("{}: {}", describe(image), what));
 }
 
 }  // namespace rcap

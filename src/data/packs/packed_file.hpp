@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/file_mapping.hpp"
 #include "data/packs/packed_format.hpp"
@@ -49,9 +50,12 @@ class PackedFile {
   void check_place(std::size_t image, const packed_format::Entry& found,
                    std::uint64_t offset) const;
   void check_meaning(std::size_t image, const packed_format::Entry& found) const;
-  [[noreturn]] void refuse_field(std::size_t image, std::size_t field, std::string_view what) const;
-  [[noreturn]] void refuse_image(std::size_t image, const packed_format::Entry& found,
-                                 std::string_view what) const;
+  template <class... T>
+  [[noreturn]] void refuse_field(std::size_t image, std::size_t field,
+                                 fmt::format_string<T...> what, T&&... values) const {
+    packed_format::refuse_at(path_, offset_of_entry(image) + field, "image {}: {}", image,
+                             fmt::format(what, std::forward<T>(values)...));
+  }
 
   std::filesystem::path path_;
   FileMapping file_;

@@ -2,13 +2,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-#include "rcap/core/error.hpp"
 
 namespace rcap::packed_format {
 namespace {
@@ -45,7 +44,7 @@ class Cursor {
   template <class T>
   T value(std::string_view what) {
     if (left() < sizeof(T)) {
-      refuse(at_, fmt::format("{} needs {} bytes where {} are left", what, sizeof(T), left()));
+      refuse(at_, "{} needs {} bytes where {} are left", what, sizeof(T), left());
     }
     T value;
     std::memcpy(&value, bytes_.data() + at_, sizeof value);
@@ -58,7 +57,7 @@ class Cursor {
     const std::size_t at = at_;
     const auto number = value<std::uint32_t>(what);
     if (number != one && number != other) {
-      refuse(at, fmt::format("{} is {}; it must be {} or {}", what, number, one, other));
+      refuse(at, "{} is {}; it must be {} or {}", what, number, one, other);
     }
     return number;
   }
@@ -68,7 +67,7 @@ class Cursor {
     const std::size_t at = at_;
     const auto number = value<std::uint32_t>(what);
     if (number > LongestSide) {
-      refuse(at, fmt::format("{} is {}; it lies between 0 and {}", what, number, LongestSide));
+      refuse(at, "{} is {}; it lies between 0 and {}", what, number, LongestSide);
     }
     return static_cast<int>(number);
   }
@@ -77,8 +76,7 @@ class Cursor {
     const std::size_t at = at_;
     const auto length = value<std::uint32_t>(what);
     if (length > left()) {
-      refuse(at,
-             fmt::format("{} is said to have {} bytes where {} are left", what, length, left()));
+      refuse(at, "{} is said to have {} bytes where {} are left", what, length, left());
     }
     const auto* const first = reinterpret_cast<const char*>(bytes_.data()) + at_;
     at_ += length;
@@ -90,7 +88,7 @@ class Cursor {
     const auto count = value<std::uint32_t>(what);
     // Every string has a length.
     if (count > left() / sizeof(std::uint32_t)) {
-      refuse(at, fmt::format("{} are said to be {} where {} bytes are left", what, count, left()));
+      refuse(at, "{} are said to be {} where {} bytes are left", what, count, left());
     }
     std::vector<std::string> list;
     list.reserve(count);
@@ -105,23 +103,24 @@ class Cursor {
       const std::size_t at = at_;
       numbers.push_back(value<float>(what));
       if (!std::isfinite(numbers.back()) || (positive && !(numbers.back() > 0))) {
-        refuse(at, fmt::format("{} of channel {} is {}; it must be finite{}", what, i,
-                               numbers.back(), positive ? " and above 0" : ""));
+        refuse(at, "{} of channel {} is {}; it must be finite{}", what, i, numbers.back(),
+               positive ? " and above 0" : "");
       }
     }
     return numbers;
   }
 
   void finish() const {
-    if (left() > 0) refuse(at_, fmt::format("{} bytes follow the description", left()));
+    if (left() > 0) refuse(at_, "{} bytes follow the description", left());
   }
 
  private:
   static constexpr std::uint32_t LongestSide = 65535;
 
   [[nodiscard]] std::size_t left() const { return bytes_.size() - at_; }
-  [[noreturn]] void refuse(std::size_t at, std::string_view what) const {
-    refuse_at(path_, offset_ + at, what);
+  template <class... T>
+  [[noreturn]] void refuse(std::size_t at, fmt::format_string<T...> what, T&&... values) const {
+    refuse_at(path_, offset_ + at, what, std::forward<T>(values)...);
   }
 
   std::span<const std::byte> bytes_;
@@ -155,11 +154,6 @@ std::string encode(const Description& description) {
   append_number(bytes, static_cast<std::size_t>(description.recipe.resize));
   append_number(bytes, description.recipe.interpolation == Interpolation::Bicubic ? 1 : 0);
   return bytes;
-}
-
-void refuse_at(const fs::path& path, std::uint64_t offset, std::string_view what) {
-  throw BadFile(fmt::format("{}: byte {}: {}; the file is damaged, pack it again", path.string(),
-                            offset, what));
 }
 
 Description decode_description(std::span<const std::byte> bytes, const fs::path& path,

@@ -9,9 +9,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/packs/packed_images.hpp"
+#include "io/refuse_file.hpp"
 
 /// The packed file, version 1: a whole data set with decoded images in one file.
 ///
@@ -97,8 +99,12 @@ struct Description {
 [[nodiscard]] std::uint64_t checksum_of(const Head& head);
 
 /// @throws BadFile  names the file, the byte and what is wrong there
+template <class... T>
 [[noreturn]] void refuse_at(const std::filesystem::path& path, std::uint64_t offset,
-                            std::string_view what);
+                            fmt::format_string<T...> what, T&&... values) {
+  refuse_file(path, "byte {}: {}; the file is damaged, pack it again", offset,
+              fmt::format(what, std::forward<T>(values)...));
+}
 
 [[nodiscard]] std::string encode(const Description& description);
 

@@ -16,7 +16,7 @@
 #include "data/images/decode_image.hpp"
 #include "data/packs/packed_format.hpp"
 #include "io/payload_reader.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -75,7 +75,7 @@ std::string make_log_head(std::string_view plan) {
 int open_file(const fs::path& path, int flags) {
   const int file = ::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (file >= 0) return file;
-  throw BadFile(fmt::format("{}: cannot be opened: {}", path.string(), describe_error(errno)));
+  refuse_file(path, "cannot be opened: {}", describe_error(errno));
 }
 
 void sync_folder_of(const fs::path& path) {
@@ -83,10 +83,10 @@ void sync_folder_of(const fs::path& path) {
       ::open(path.has_parent_path() ? path.parent_path().c_str() : ".", O_RDONLY | O_DIRECTORY));
   // EINVAL: a file system that does not sync folders.
   if (folder.get() >= 0 && (::fsync(folder.get()) == 0 || errno == EINVAL)) return;
-  throw BadFile(
-      fmt::format("{}: the file is complete, but its folder cannot be synced: {}; it may be lost "
-                  "if the machine stops now",
-                  path.string(), describe_error(errno)));
+  refuse_file(path,
+              "the file is complete, but its folder cannot be synced: {}; it may be lost if the "
+              "machine stops now",
+              describe_error(errno));
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -134,10 +134,7 @@ void PartialPack::lock() const {
       opened.st_dev == there.st_dev) {
     return;
   }
-  throw BadFile(
-      fmt::format("{}: another process is packing into it; wait for it, or choose "
-                  "another file",
-                  path_.string()));
+  refuse_file(path_, "another process is packing into it; wait for it, or choose another file");
 }
 
 void PartialPack::begin() {
@@ -179,22 +176,20 @@ std::size_t PartialPack::read_plan(std::string_view log) const {
   std::string_view rest = log;
   std::uint32_t version = 0, plan_bytes = 0;
   if (!rest.starts_with(LogMagic)) {
-    refuse(fmt::format("{} does not begin with {}", log_path_.filename().string(), LogMagic));
+    refuse("{} does not begin with {}", log_path_.filename().string(), LogMagic);
   }
   rest.remove_prefix(LogMagic.size());
   if (!take(rest, version) || !take(rest, plan_bytes) || version != LogVersion) {
-    refuse(fmt::format("{} has version {}, this rcap goes on with version {}",
-                       log_path_.filename().string(), version, LogVersion));
+    refuse("{} has version {}, this rcap goes on with version {}", log_path_.filename().string(),
+           version, LogVersion);
   }
   const std::size_t size = log.size() - rest.size() + plan_bytes;
   if (!is_sealed(log, size, 0)) {
-    refuse(fmt::format("the first {} bytes of {} are damaged", size + ChecksumBytes,
-                       log_path_.filename().string()));
+    refuse("the first {} bytes of {} are damaged", size + ChecksumBytes,
+           log_path_.filename().string());
   }
   const std::string_view begun_with = rest.substr(0, plan_bytes);
-  if (begun_with != plan_) {
-    refuse(fmt::format("was begun with {}", describe_difference(begun_with, plan_)));
-  }
+  if (begun_with != plan_) refuse("was begun with {}", describe_difference(begun_with, plan_));
   return size + ChecksumBytes;
 }
 
@@ -215,7 +210,7 @@ std::size_t PartialPack::read_commit(std::string_view log) {
       if (whole) reasons_[records_.size()] = rest.substr(0, reason_bytes);
       if (whole) rest.remove_prefix(reason_bytes);
     }
-    if (!whole) refuse(fmt::format("record {} of its log is damaged", records_.size()));
+    if (!whole) refuse("record {} of its log is damaged", records_.size());
     records_.push_back(record);
   }
   return size + ChecksumBytes;
@@ -227,13 +222,12 @@ void PartialPack::cut_off_rest(int channels) {
   for (const Record& record : records_) {
     const std::uint64_t pixels = std::uint64_t{record.height} * record.width;
     if (pixels > static_cast<std::uint64_t>(MostPixels)) {
-      refuse(
-          fmt::format("its log tells of an image of {} x {} pixels", record.width, record.height));
+      refuse("its log tells of an image of {} x {} pixels", record.width, record.height);
     }
     bytes_ += pixels * static_cast<std::uint64_t>(channels);
   }
   const std::uint64_t there = fs::file_size(path_);
-  if (there < bytes_) refuse(fmt::format("has {} bytes where its log tells of {}", there, bytes_));
+  if (there < bytes_) refuse("has {} bytes where its log tells of {}", there, bytes_);
   if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) fail("cannot be cut off", errno);
 }
 
@@ -309,14 +303,8 @@ void PartialPack::sync(int file) {
 
 void PartialPack::fail(std::string_view what, int error) const {
   const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  throw BadFile(fmt::format("{}: {}: {}; what is in it is kept: {}give the same command again",
-                            path_.string(), what, describe_error(error),
-                            is_full ? "free some space and " : ""));
-}
-
-void PartialPack::refuse(std::string_view what) const {
-  throw BadFile(fmt::format("{}: {}; go on as it was begun, or begin anew with restart",
-                            path_.string(), what));
+  refuse_file(path_, "{}: {}; what is in it is kept: {}give the same command again", what,
+              describe_error(error), is_full ? "free some space and " : "");
 }
 
 }  // namespace rcap

@@ -9,9 +9,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file_handle.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 
@@ -87,7 +89,11 @@ class PartialPack {
   void write(int file, std::uint64_t offset, std::string_view bytes) const;
   void sync(int file);
   [[noreturn]] void fail(std::string_view what, int error) const;
-  [[noreturn]] void refuse(std::string_view what) const;
+  template <class... T>
+  [[noreturn]] void refuse(fmt::format_string<T...> what, T&&... values) const {
+    refuse_file(path_, "{}; go on as it was begun, or begin anew with restart",
+                fmt::format(what, std::forward<T>(values)...));
+  }
 
   std::filesystem::path out_;
   std::filesystem::path path_;      ///< OUT.partial

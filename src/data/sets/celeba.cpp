@@ -12,7 +12,7 @@
 #include "data/sets/listed_images.hpp"
 #include "data/sets/official_counts.hpp"
 #include "data/text_table.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -34,8 +34,7 @@ fs::path find_list(const fs::path& folder, std::string_view name) {
     fs::path place = folder / (std::string(name) + ending);
     if (is_there(place)) return place;
   }
-  throw BadFile(fmt::format("{}: holds neither {}.txt nor {}.csv; get it from {}", folder.string(),
-                            name, name, Publisher));
+  refuse_file(folder, "holds neither {}.txt nor {}.csv; get it from {}", name, name, Publisher);
 }
 
 fs::path find_image_folder(const fs::path& folder) {
@@ -44,8 +43,8 @@ fs::path find_image_folder(const fs::path& folder) {
   for (const fs::path& place : {plain / ImageFolderName, plain}) {
     if (is_folder(place)) return place;
   }
-  throw BadFile(fmt::format("{}: holds no folder {}; unpack {}.zip from {} there", folder.string(),
-                            ImageFolderName, ImageFolderName, Publisher));
+  refuse_file(folder, "holds no folder {}; unpack {}.zip from {} there", ImageFolderName,
+              ImageFolderName, Publisher);
 }
 
 using Places = std::unordered_map<std::string, std::size_t>;
@@ -66,8 +65,8 @@ struct JoinedLists {
 
 [[noreturn]] void refuse_unmatched(const std::string& file, const fs::path& in,
                                    const fs::path& not_in) {
-  throw BadFile(fmt::format("{}: names {}, which {} does not; take both lists from one source",
-                            in.string(), in_quotes(file), not_in.string()));
+  refuse_file(in, "names {}, which {} does not; take both lists from one source", in_quotes(file),
+              not_in.string());
 }
 
 JoinedLists join_lists(const fs::path& attributes_path, const fs::path& partition_path) {

@@ -5,12 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/quoting.hpp"
 #include "data/sets/celeba.hpp"
 #include "data/text_table.hpp"
-#include "rcap/core/error.hpp"
 
 namespace rcap {
 namespace {
@@ -47,9 +44,8 @@ AttributeHeader read_header(TextTable& text) {
     split_blanks(line, fields);
     if (fields.size() != 1) {
       text.refuse(
-          fmt::format("is {}; the list begins with the number of images, or, with "
-                      "commas, with \"image_id,\"",
-                      in_quotes(line)));
+          "is {}; the list begins with the number of images, or, with commas, with \"image_id,\"",
+          in_quotes(line));
     }
     header.images = parse_number(text, "the number of images", fields[0], 1,
                                  std::numeric_limits<std::int32_t>::max());
@@ -65,10 +61,10 @@ std::size_t find_column(const TextTable& text, const AttributeHeader& header,
                         std::string_view name) {
   const auto place = std::find(header.names.begin(), header.names.end(), name);
   if (place == header.names.end()) {
-    text.refuse(fmt::format("{} is not among the {} attributes", name, header.names.size()));
+    text.refuse("{} is not among the {} attributes", name, header.names.size());
   }
   if (std::find(place + 1, header.names.end(), name) != header.names.end()) {
-    text.refuse(fmt::format("the attribute {} appears twice", name));
+    text.refuse("the attribute {} appears twice", name);
   }
   return static_cast<std::size_t>(place - header.names.begin()) + 1;
 }
@@ -76,13 +72,12 @@ std::size_t find_column(const TextTable& text, const AttributeHeader& header,
 void check_values(const TextTable& text, const AttributeHeader& header,
                   const std::vector<std::string>& fields) {
   if (fields.size() != header.names.size() + 1) {
-    text.refuse(fmt::format("has {} fields; {} are expected: a file name and {} attributes",
-                            fields.size(), header.names.size() + 1, header.names.size()));
+    text.refuse("has {} fields; {} are expected: a file name and {} attributes", fields.size(),
+                header.names.size() + 1, header.names.size());
   }
   for (std::size_t i = 1; i < fields.size(); ++i) {
     if (fields[i] == "1" || fields[i] == "-1") continue;
-    text.refuse(
-        fmt::format("{} is {}; attributes are -1 or 1", header.names[i - 1], in_quotes(fields[i])));
+    text.refuse("{} is {}; attributes are -1 or 1", header.names[i - 1], in_quotes(fields[i]));
   }
 }
 
@@ -107,7 +102,7 @@ CelebaAttributes read_celeba_attributes(const fs::path& path) {
   const auto found = static_cast<std::int64_t>(attributes.files.size());
   if (found == 0) text.refuse("is the last; no image follows");
   if (header.images && *header.images != found) {
-    text.refuse(1, fmt::format("tells {} images; {} follow", *header.images, found));
+    text.refuse(1, "tells {} images; {} follow", *header.images, found);
   }
   check_no_repeats(text, attributes.files, first_line);
   return attributes;
@@ -120,8 +115,7 @@ CelebaPartition read_celeba_partition(const fs::path& path) {
   const bool is_copy = line.starts_with(CopyBegins);
   if (is_copy) {
     if (line != CopyPartitionHeader) {
-      text.refuse(
-          fmt::format("the header is {}; it must be \"{}\"", in_quotes(line), CopyPartitionHeader));
+      text.refuse("the header is {}; it must be \"{}\"", in_quotes(line), CopyPartitionHeader);
     }
     there_is_more = text.next(line);
   }
@@ -131,8 +125,7 @@ CelebaPartition read_celeba_partition(const fs::path& path) {
   for (; there_is_more; there_is_more = text.next(line)) {
     split_line(text, is_copy, line, fields);
     if (fields.size() != 2) {
-      text.refuse(
-          fmt::format("has {} fields; 2 are expected: a file name and 0, 1 or 2", fields.size()));
+      text.refuse("has {} fields; 2 are expected: a file name and 0, 1 or 2", fields.size());
     }
     check_file_name(text, fields[0]);
     partition.files.add(fields[0]);

@@ -16,7 +16,7 @@
 
 #include "data/images/memory_images.hpp"
 #include "io/payload_reader.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -105,9 +105,9 @@ bool has_any_file(const fs::path& folder, const CifarFormat& format) {
 }
 
 [[noreturn]] void refuse_pickle(const fs::path& path, const CifarFormat& format) {
-  throw BadFile(fmt::format(
-      "{}: belongs to the Python version of {}, which is not read; use the binary archive, {}",
-      path.string(), format.title, format.archive));
+  refuse_file(path,
+              "belongs to the Python version of {}, which is not read; use the binary archive, {}",
+              format.title, format.archive);
 }
 
 /// The folder that holds the files; what else is there tells why they are not.
@@ -123,12 +123,10 @@ fs::path find_files(const fs::path& folder, CifarKind kind) {
   const CifarFormat& other = other_than(kind);
   for (const fs::path& place : {folder, folder / other.subfolder}) {
     if (!has_any_file(place, other)) continue;
-    throw BadFile(fmt::format("{}: holds {}, not {}; open it as {}", place.string(), other.title,
-                              format.title, other.name));
+    refuse_file(place, "holds {}, not {}; open it as {}", other.title, format.title, other.name);
   }
-  throw BadFile(fmt::format("{}: holds no {}, neither directly nor in {}; unpack {} there",
-                            folder.string(), format.train.front().name, format.subfolder,
-                            format.archive));
+  refuse_file(folder, "holds no {}, neither directly nor in {}; unpack {} there",
+              format.train.front().name, format.subfolder, format.archive);
 }
 
 /// Samples of one split as they are read, file after file.
@@ -143,9 +141,8 @@ void check_labels(const fs::path& path, const CifarFormat& format, std::size_t r
   for (std::size_t i = 0; i < format.labels.size(); ++i) {
     const LabelField& field = format.labels[i];
     if (bytes[i] < field.count) continue;
-    throw BadFile(fmt::format("{}: {} of image {} is {}; {} labels lie between 0 and {}",
-                              path.string(), field.name, record, bytes[i], format.title,
-                              field.count - 1));
+    refuse_file(path, "{} of image {} is {}; {} labels lie between 0 and {}", field.name, record,
+                bytes[i], format.title, field.count - 1);
   }
 }
 
@@ -165,10 +162,10 @@ void check_length(const fs::path& path, const CifarFormat& format,
     refuse_pickle(path, format);
   }
   if (!bytes.empty() && bytes.size() % format.record_bytes() == 0) return;
-  throw BadFile(fmt::format(
-      "{}: holds {} bytes; a {} file is a whole number of records of {} bytes, at least one; it is "
-      "cut off or of another kind, unpack {} again",
-      path.string(), bytes.size(), format.title, format.record_bytes(), format.archive));
+  refuse_file(path,
+              "holds {} bytes; a {} file is a whole number of records of {} bytes, at least one; "
+              "it is cut off or of another kind, unpack {} again",
+              bytes.size(), format.title, format.record_bytes(), format.archive);
 }
 
 void append_file(const fs::path& path, const CifarFormat& format, Samples& samples) {
@@ -218,8 +215,8 @@ std::vector<std::string> read_names(const fs::path& path, int class_count) {
   }
   if (names.back().empty()) names.pop_back();
   if (static_cast<int>(names.size()) != class_count) {
-    throw BadFile(fmt::format("{}: holds {} names, one on a line; there are {} classes",
-                              path.string(), names.size(), class_count));
+    refuse_file(path, "holds {} names, one on a line; there are {} classes", names.size(),
+                class_count);
   }
   return names;
 }

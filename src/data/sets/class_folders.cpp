@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "data/images/decode_image.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::size_t MostClassesNamed = 5;
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
 [[noreturn]] void refuse_folder(const fs::path& path, const fs::filesystem_error& error) {
-  throw BadFile(fmt::format("{}: cannot be listed: {}", path.string(), error.code().message()));
+  refuse_file(path, "cannot be listed: {}", error.code().message());
 }
 
 /// The images of one class: paths below `folder`, in byte order.
@@ -44,20 +44,18 @@ PathList list_images(const fs::path& folder, const std::string& class_name) {
 }
 
 [[noreturn]] void refuse_empty_class(const fs::path& folder, const std::string& class_name) {
-  throw BadFile(
-      fmt::format("{}: holds no image; every class has at least one, remove the folder "
-                  "or fill it",
-                  (folder / class_name).string()));
+  refuse_file(folder / class_name,
+              "holds no image; every class has at least one, remove the folder or fill it");
 }
 
 ClassId index_of(const std::string& name, std::span<const std::string> class_names,
                  const fs::path& folder) {
   const auto place = std::lower_bound(class_names.begin(), class_names.end(), name);
   if (place == class_names.end() || *place != name) {
-    throw BadFile(
-        fmt::format("{}: class {} is not among those of the training images; every "
-                    "class needs images to learn from",
-                    (folder / name).string(), name));
+    refuse_file(folder / name,
+                "class {} is not among those of the training images; every class needs images to "
+                "learn from",
+                name);
   }
   return static_cast<ClassId>(place - class_names.begin());
 }
@@ -76,10 +74,7 @@ std::vector<std::string> list_classes(const fs::path& folder) {
     refuse_folder(folder, error);
   }
   std::sort(names.begin(), names.end());
-  if (names.empty()) {
-    throw BadFile(
-        fmt::format("{}: holds no folder; images lie in a folder for each class", folder.string()));
-  }
+  if (names.empty()) refuse_file(folder, "holds no folder; images lie in a folder for each class");
   return names;
 }
 

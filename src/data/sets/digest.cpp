@@ -21,10 +21,9 @@ struct Digest::State {
 Digest::Digest(DigestKind kind) : state_(std::make_unique<State>()) {
   const EVP_MD* algorithm = kind == DigestKind::Sha256 ? EVP_sha256() : EVP_md5();
   if (state_->context == nullptr || EVP_DigestInit_ex(state_->context, algorithm, nullptr) != 1) {
-    throw Error(
-        fmt::format("the OpenSSL of this machine does not offer {}; data sets cannot be "
-                    "verified with it",
-                    kind == DigestKind::Sha256 ? "SHA-256" : "MD5"));
+    throw Error(fmt::format(
+        "the OpenSSL of this machine does not offer {}; data sets cannot be verified with it",
+        kind == DigestKind::Sha256 ? "SHA-256" : "MD5"));
   }
 }
 

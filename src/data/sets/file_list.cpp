@@ -11,6 +11,7 @@
 
 #include "data/images/bad_images.hpp"
 #include "data/images/file_images.hpp"
+#include "io/refuse_file.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -67,7 +68,7 @@ std::unordered_set<std::string> list_names(const fs::path& folder) {
     names.insert(entry->path().filename().string());
   }
   if (error && error != std::errc::no_such_file_or_directory) {
-    throw BadFile(fmt::format("{}: cannot be listed: {}", folder.string(), error.message()));
+    refuse_file(folder, "cannot be listed: {}", error.message());
   }
   return names;
 }
@@ -79,8 +80,8 @@ void refuse_lost_class(const FileList& list, const FileList& kept, std::span<con
   for (const BadImage& image : bad) {
     const auto label = static_cast<std::size_t>(list.labels[static_cast<std::size_t>(image.id)]);
     if (has_images[label]) continue;
-    throw BadFile(fmt::format("{}: none of the images of class {} can be decoded; the first: {}",
-                              list.folder.string(), class_names[label], image.reason));
+    refuse_file(list.folder, "none of the images of class {} can be decoded; the first: {}",
+                class_names[label], image.reason);
   }
 }
 
@@ -163,9 +164,8 @@ void check_every_class_has_images(const FileList& list, std::span<const std::str
   for (const ClassId label : list.labels) has_images[static_cast<std::size_t>(label)] = true;
   for (std::size_t j = 0; j < class_names.size(); ++j) {
     if (has_images[j]) continue;
-    throw BadFile(
-        fmt::format("{}: class {} has no training image; every class needs images to learn from",
-                    source, class_names[j]));
+    refuse_file(source, "class {} has no training image; every class needs images to learn from",
+                class_names[j]);
   }
 }
 

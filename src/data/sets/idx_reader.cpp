@@ -12,7 +12,7 @@
 
 #include "data/images/memory_images.hpp"
 #include "io/payload_reader.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -27,8 +27,7 @@ constexpr std::uint32_t MostPixelsASide = 1 << 15;
 std::uint32_t read_number(PayloadReader& reader, const fs::path& path) {
   std::array<std::uint8_t, 4> bytes{};
   if (reader.read(bytes) != bytes.size()) {
-    throw BadFile(
-        fmt::format("{}: ends inside the header; an IDX file has 8 bytes or more", path.string()));
+    refuse_file(path, "ends inside the header; an IDX file has 8 bytes or more");
   }
   std::uint32_t number = 0;
   for (const std::uint8_t byte : bytes) number = number << 8 | byte;
@@ -41,8 +40,8 @@ void check_magic(PayloadReader& reader, const fs::path& path, std::uint32_t want
   const char* kind = magic == ImagesMagic   ? ", which is a file of images"
                      : magic == LabelsMagic ? ", which is a file of labels"
                                             : "";
-  throw BadFile(fmt::format("{}: begins with 0x{:08x}{}; IDX {} begin with 0x{:08x}", path.string(),
-                            magic, kind, wanted == ImagesMagic ? "images" : "labels", wanted));
+  refuse_file(path, "begins with 0x{:08x}{}; IDX {} begin with 0x{:08x}", magic, kind,
+              wanted == ImagesMagic ? "images" : "labels", wanted);
 }
 
 /// How many bytes follow the header.
@@ -60,10 +59,10 @@ std::size_t count_data_bytes(const PayloadReader& reader, const fs::path& path,
   const std::uint64_t most_bytes =
       reader.file_bytes() * (reader.compressed() ? PayloadReader::MostExpansion : 1);
   if (bytes + header_bytes > most_bytes) {
-    throw BadFile(fmt::format(
-        "{}: its header claims {} bytes, the file has {}{}; it is cut off or damaged, fetch it "
-        "again",
-        path.string(), product, reader.file_bytes(), reader.compressed() ? " packed" : ""));
+    refuse_file(
+        path,
+        "its header claims {} bytes, the file has {}{}; it is cut off or damaged, fetch it again",
+        product, reader.file_bytes(), reader.compressed() ? " packed" : "");
   }
   return static_cast<std::size_t>(bytes);
 }
@@ -74,27 +73,24 @@ std::vector<std::uint8_t> read_data(PayloadReader& reader, const fs::path& path,
   std::vector<std::uint8_t> data(count_data_bytes(reader, path, header_bytes, sizes));
   const std::size_t count = reader.read(data);
   if (count < data.size()) {
-    throw BadFile(
-        fmt::format("{}: ends after {} bytes of data, its header claims {}; fetch it again",
-                    path.string(), count, data.size()));
+    refuse_file(path, "ends after {} bytes of data, its header claims {}; fetch it again", count,
+                data.size());
   }
   std::uint8_t one_more = 0;
   if (reader.read({&one_more, 1}) != 0) {
-    throw BadFile(fmt::format(
-        "{}: goes on behind the {} bytes of data that its header claims; fetch it again",
-        path.string(), data.size()));
+    refuse_file(path, "goes on behind the {} bytes of data that its header claims; fetch it again",
+                data.size());
   }
   return data;
 }
 
 void check_side(const fs::path& path, std::string_view what, std::uint32_t size) {
   if (size >= 1 && size <= MostPixelsASide) return;
-  throw BadFile(fmt::format("{}: images have {} {}; it lies between 1 and {}", path.string(), what,
-                            size, MostPixelsASide));
+  refuse_file(path, "images have {} {}; it lies between 1 and {}", what, size, MostPixelsASide);
 }
 
 void check_not_empty(const fs::path& path, std::string_view what, std::uint32_t count) {
-  if (count == 0) throw BadFile(fmt::format("{}: holds no {}", path.string(), what));
+  if (count == 0) refuse_file(path, "holds no {}", what);
 }
 
 }  // namespace
@@ -127,8 +123,7 @@ fs::path find_idx_file(const fs::path& folder, std::string_view name) {
     std::error_code ignored;
     if (fs::exists(path, ignored)) return path;
   }
-  throw BadFile(
-      fmt::format("{}: there is no such file, nor one with .gz behind it", plain.string()));
+  refuse_file(plain, "there is no such file, nor one with .gz behind it");
 }
 
 Split read_idx_split(const fs::path& images_path, const fs::path& labels_path,
@@ -136,14 +131,13 @@ Split read_idx_split(const fs::path& images_path, const fs::path& labels_path,
   IdxImages images = read_idx_images(images_path);
   const std::vector<std::uint8_t> labels = read_idx_labels(labels_path);
   if (static_cast<std::int64_t>(labels.size()) != images.count) {
-    throw BadFile(fmt::format("{}: holds {} labels, {} holds {} images; each image has one label",
-                              labels_path.string(), labels.size(), images_path.string(),
-                              images.count));
+    refuse_file(labels_path, "holds {} labels, {} holds {} images; each image has one label",
+                labels.size(), images_path.string(), images.count);
   }
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < class_count) continue;
-    throw BadFile(fmt::format("{}: label {} is {}; labels lie between 0 and {}",
-                              labels_path.string(), i, labels[i], class_count - 1));
+    refuse_file(labels_path, "label {} is {}; labels lie between 0 and {}", i, labels[i],
+                class_count - 1);
   }
   const ImageShape shape{images.height, images.width, 1};
   const std::vector<MemoryImages::Part> parts{{images_path.filename().string(), images.count}};

@@ -10,7 +10,7 @@
 #include "data/sets/class_folders.hpp"
 #include "data/sets/file_list.hpp"
 #include "io/payload_reader.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -23,10 +23,9 @@ void check_no_file_is_empty(const FileList& list) {
   for (std::size_t i = 0; i < list.files.size(); ++i) {
     const fs::path path = list.folder / list.files[i];
     if (size_of_file(path) > 0) continue;
-    throw BadFile(
-        fmt::format("{}: is empty; replace or remove it, or leave out all images that "
-                    "cannot be decoded with skip-bad",
-                    path.string()));
+    refuse_file(path,
+                "is empty; replace or remove it, or leave out all images that cannot be decoded "
+                "with skip-bad");
   }
 }
 
@@ -46,10 +45,9 @@ fs::path find_test_folder(const fs::path& root, std::vector<std::string>& remark
     return root / "val";
   }
   if (is_folder(root / "test")) return root / "test";
-  throw BadFile(
-      fmt::format("{}: holds train, but neither val nor test; put the images to evaluate "
-                  "with into one of them",
-                  root.string()));
+  refuse_file(
+      root,
+      "holds train, but neither val nor test; put the images to evaluate with into one of them");
 }
 
 void open_both_splits(const fs::path& root, const ImageFolderOptions& options, Dataset& dataset) {
@@ -73,10 +71,10 @@ void hold_out_test_split(const fs::path& root, const ImageFolderOptions& options
                          Dataset& dataset) {
   for (const char* name : {"val", "test"}) {
     if (!is_folder(root / name)) continue;
-    throw BadFile(
-        fmt::format("{}: holds {}, but no train; put the training images there, or the "
-                    "folders of the classes directly into {}",
-                    root.string(), name, root.string()));
+    refuse_file(root,
+                "holds {}, but no train; put the training images there, or the folders of the "
+                "classes directly into {}",
+                name, root.string());
   }
   dataset.class_names = list_classes(root);
   FileList list = check_files(
@@ -86,8 +84,7 @@ void hold_out_test_split(const fs::path& root, const ImageFolderOptions& options
   const HeldOutSplit split =
       hold_out(classes, TestImagesOneIn, options.seed, SubsampleUse::ImageFolderTest);
   if (split.held_out.empty()) {
-    throw BadFile(fmt::format("{}: no class has two images, so none can be held out for testing",
-                              root.string()));
+    refuse_file(root, "no class has two images, so none can be held out for testing");
   }
   const Split all = make_split(std::move(list), options.least_side);
   dataset.train = subset(all, split.kept);

@@ -13,7 +13,7 @@
 #include "data/sets/file_list.hpp"
 #include "data/sets/official_counts.hpp"
 #include "data/text_table.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -32,10 +32,9 @@ constexpr std::string_view Devkit = "ILSVRC2012_devkit_t12";
 void check_wnids(const fs::path& folder, std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (is_wnid(name)) continue;
-    throw BadFile(fmt::format(
-        "{}: is not named as a class of ImageNet, n and eight digits; folders of other names "
-        "are opened as image-folder",
-        (folder / name).string()));
+    refuse_file(folder / name,
+                "is not named as a class of ImageNet, n and eight digits; folders of other names "
+                "are opened as image-folder");
   }
 }
 
@@ -61,14 +60,12 @@ std::vector<std::string> list_flat_images(const fs::path& folder) {
     if (is_wnid(name)) class_folder = name;
     if (number_of(name)) names.push_back(std::move(name));
   }
-  if (error) {
-    throw BadFile(fmt::format("{}: cannot be listed: {}", folder.string(), error.message()));
-  }
+  if (error) refuse_file(folder, "cannot be listed: {}", error.message());
   std::sort(names.begin(), names.end());
   if (!names.empty() && !class_folder.empty()) {
-    throw BadFile(fmt::format(
-        "{}: holds images as {} and class folders as {}; sort all images into folders, or none",
-        folder.string(), names.front(), class_folder));
+    refuse_file(folder,
+                "holds images as {} and class folders as {}; sort all images into folders, or none",
+                names.front(), class_folder);
   }
   return names;
 }
@@ -77,10 +74,10 @@ fs::path find_in_devkit(const fs::path& folder, std::string_view name) {
   for (const fs::path& place : {folder / name, folder / Devkit / "data" / name}) {
     if (is_there(place)) return place;
   }
-  throw BadFile(fmt::format(
-      "{}: the images in val are not sorted into folders, and there is no {} to tell their "
-      "classes; unpack {}.tar.gz there",
-      folder.string(), name, Devkit));
+  refuse_file(folder,
+              "the images in val are not sorted into folders, and there is no {} to tell their "
+              "classes; unpack {}.tar.gz there",
+              name, Devkit);
 }
 
 void remark_left_out(std::size_t left_out, std::size_t all, std::vector<std::string>& remarks) {
@@ -105,13 +102,12 @@ class FlatLabels {
   [[nodiscard]] std::optional<ClassId> of(const std::string& name) const {
     const std::size_t number = *number_of(name);
     if (number > truth_.ids.size()) {
-      throw BadFile(fmt::format("{}: has {} lines, none for {}", truth_path_.string(),
-                                truth_.ids.size(), name));
+      refuse_file(truth_path_, "has {} lines, none for {}", truth_.ids.size(), name);
     }
     const auto id = static_cast<std::size_t>(truth_.ids[number - 1]);
     if (id > synsets_.wnids.size()) {
-      throw BadFile(fmt::format("{}: has {} rows, none for ILSVRC id {} of {}",
-                                synsets_path_.string(), synsets_.wnids.size(), id, name));
+      refuse_file(synsets_path_, "has {} rows, none for ILSVRC id {} of {}", synsets_.wnids.size(),
+                  id, name);
     }
     const std::string& wnid = synsets_.wnids[id - 1];
     const auto place = std::lower_bound(class_names_.begin(), class_names_.end(), wnid);
@@ -159,16 +155,12 @@ FileList list_sorted_val(const fs::path& folder, const Workers& workers, Dataset
 
 FileList list_val(const fs::path& folder, const Workers& workers, Dataset& dataset) {
   const fs::path val = folder / "val";
-  if (!is_folder(val)) {
-    throw BadFile(
-        fmt::format("{}: holds no folder val; put the validation images there", folder.string()));
-  }
+  if (!is_folder(val)) refuse_file(folder, "holds no folder val; put the validation images there");
   const std::vector<std::string> flat = list_flat_images(val);
   FileList list = flat.empty() ? list_sorted_val(folder, workers, dataset)
                                : list_flat_val(folder, flat, dataset);
   if (list.files.empty()) {
-    throw BadFile(
-        fmt::format("{}: none of its images is of a class that has training images", val.string()));
+    refuse_file(val, "none of its images is of a class that has training images");
   }
   return list;
 }
@@ -188,10 +180,9 @@ Dataset open_imagenet(const fs::path& folder, const ImageFileOptions& options) {
   Dataset dataset;
   dataset.name = "imagenet";
   if (!is_folder(train_folder)) {
-    throw BadFile(fmt::format(
-        "{}: holds no folder train; it must hold a folder for each class, n01440764 and so on, "
-        "with the images of the training archive",
-        folder.string()));
+    refuse_file(folder,
+                "holds no folder train; it must hold a folder for each class, n01440764 and so on, "
+                "with the images of the training archive");
   }
   dataset.class_names = list_classes(train_folder);
   check_wnids(train_folder, dataset.class_names);

@@ -5,8 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/quoting.hpp"
 #include "data/sets/imagenet.hpp"
 #include "data/sets/mat_file.hpp"
@@ -25,7 +23,7 @@ constexpr std::string_view WnidField = "WNID";
 std::size_t find_field(const MatFile& file, const MatStruct& table, std::string_view name) {
   const auto place = std::find(table.fields.begin(), table.fields.end(), name);
   if (place == table.fields.end()) {
-    file.refuse(table.offset, fmt::format("the table {} has no field {}", TableName, name));
+    file.refuse(table.offset, "the table {} has no field {}", TableName, name);
   }
   return static_cast<std::size_t>(place - table.fields.begin());
 }
@@ -35,18 +33,15 @@ void take_row(const MatFile& file, const MatMatrix& id_cell, const MatMatrix& wn
               std::vector<std::string>& wnids) {
   const double id = file.number(id_cell);
   if (!(id >= 1) || id > static_cast<double>(wnids.size()) || id != std::floor(id)) {
-    file.refuse(id_cell.offset, fmt::format("{} is {}; it is a whole number between 1 and {}",
-                                            IdField, id, wnids.size()));
+    file.refuse(id_cell.offset, "{} is {}; it is a whole number between 1 and {}", IdField, id,
+                wnids.size());
   }
   std::string wnid = file.text(wnid_cell);
   if (!is_wnid(wnid)) {
-    file.refuse(wnid_cell.offset,
-                fmt::format("{} is {}; it is n and eight digits", WnidField, in_quotes(wnid)));
+    file.refuse(wnid_cell.offset, "{} is {}; it is n and eight digits", WnidField, in_quotes(wnid));
   }
   std::string& place = wnids[static_cast<std::size_t>(id) - 1];
-  if (!place.empty()) {
-    file.refuse(id_cell.offset, fmt::format("{} {} appears twice", IdField, id));
-  }
+  if (!place.empty()) file.refuse(id_cell.offset, "{} {} appears twice", IdField, id);
   place = std::move(wnid);
 }
 
@@ -83,7 +78,7 @@ ImagenetSynsets read_imagenet_synsets(const fs::path& path) {
   std::sort(sorted.begin(), sorted.end());
   const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
   if (repeated != sorted.end()) {
-    file.refuse(table.offset, fmt::format("{} {} appears twice", WnidField, *repeated));
+    file.refuse(table.offset, "{} {} appears twice", WnidField, *repeated);
   }
   return synsets;
 }

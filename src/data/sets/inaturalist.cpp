@@ -13,7 +13,7 @@
 #include "data/sets/listed_images.hpp"
 #include "data/sets/official_counts.hpp"
 #include "data/text_table.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -36,8 +36,7 @@ fs::path find_list(const fs::path& folder, std::string_view name) {
   for (const fs::path& place : {folder / name, folder / "train_val2017" / name}) {
     if (is_there(place)) return place;
   }
-  throw BadFile(
-      fmt::format("{}: holds no {}; unpack {} there", folder.string(), name, AnnotationArchive));
+  refuse_file(folder, "holds no {}; unpack {} there", name, AnnotationArchive);
 }
 
 /// The list's images with the indices that the classes have in `class_names`.
@@ -53,9 +52,8 @@ FileList take_images(InaturalistList list, const fs::path& list_path, const fs::
   for (std::size_t i = 0; i < list.labels.size(); ++i) {
     const auto label = static_cast<std::size_t>(list.labels[i]);
     if (!index_of[label]) {
-      throw BadFile(fmt::format(
-          "{}: {} is of the supercategory {}, which the training list does not have",
-          list_path.string(), in_quotes(list.files[i]), in_quotes(list.supercategories[label])));
+      refuse_file(list_path, "{} is of the supercategory {}, which the training list does not have",
+                  in_quotes(list.files[i]), in_quotes(list.supercategories[label]));
     }
     list.labels[i] = *index_of[label];
   }
@@ -67,9 +65,8 @@ void check_no_overlap(const PathList& train, const PathList& test, const fs::pat
   PathList both = train;
   both.append(test);
   if (const auto repeated = find_repeated(both)) {
-    throw BadFile(fmt::format("{}: names {}, as {} does; no image is for training and for testing",
-                              test_path.string(), in_quotes(both[repeated->first]),
-                              train_path.string()));
+    refuse_file(test_path, "names {}, as {} does; no image is for training and for testing",
+                in_quotes(both[repeated->first]), train_path.string());
   }
 }
 

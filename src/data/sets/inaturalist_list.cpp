@@ -11,11 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/quoting.hpp"
-#include "base/refuse_file.hpp"
 #include "data/sets/inaturalist.hpp"
 #include "data/text_table.hpp"
 #include "io/payload_reader.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -118,14 +117,14 @@ class ListEvents {
   bool binary(json::binary_t&) { return check_value("binary data"); }
 
   bool parse_error(std::size_t position, const std::string&, const json::exception&) {
-    refuse_file(path_, fmt::format("is not JSON at byte {}; fetch it again", position));
+    refuse_file(path_, "is not JSON at byte {}; fetch it again", position);
   }
 
   /// After the last event.
   void check_complete() const {
     for (std::size_t i = 0; i < Sections.size(); ++i) {
-      if (!seen_[i]) refuse_file(path_, fmt::format("has no member {}", Sections[i].name));
-      if (counts_[i] == 0) refuse_file(path_, fmt::format("{} is empty", Sections[i].name));
+      if (!seen_[i]) refuse_file(path_, "has no member {}", Sections[i].name);
+      if (counts_[i] == 0) refuse_file(path_, "{} is empty", Sections[i].name);
     }
   }
 
@@ -149,7 +148,7 @@ class ListEvents {
     section_ = 0;
     while (in_section() && Sections[section_].name != name) ++section_;
     if (in_section() && std::exchange(seen_[section_], true)) {
-      refuse_file(path_, fmt::format("has the member {} twice", name));
+      refuse_file(path_, "has the member {} twice", name);
     }
   }
 
@@ -164,29 +163,27 @@ class ListEvents {
       field_ = section_ == Annotations ? Field::Number : Field::Text;
       seen = &item_.has_other;
     }
-    if (seen != nullptr && std::exchange(*seen, true))
-      refuse_item(fmt::format("has {} twice", name));
+    if (seen != nullptr && std::exchange(*seen, true)) refuse_item("has {} twice", name);
   }
 
   /// Passes over a value that does not matter.
   /// @throws BadFile  where one of another kind must stand
   bool check_value(std::string_view what) const {
-    if (depth_ == 0) refuse_file(path_, fmt::format("is {}; it must be an object", what));
+    if (depth_ == 0) refuse_file(path_, "is {}; it must be an object", what);
     if (!in_section() || depth_ > 3) return true;
     const Section& section = Sections[section_];
-    if (depth_ == 1)
-      refuse_file(path_, fmt::format("{} is {}; it must be an array", section.name, what));
-    if (depth_ == 2) refuse_item(fmt::format("is {}; it must be an object", what));
+    if (depth_ == 1) refuse_file(path_, "{} is {}; it must be an array", section.name, what);
+    if (depth_ == 2) refuse_item("is {}; it must be an object", what);
     if (field_ == Field::Other) return true;
-    refuse_item(fmt::format("has {} as {}; it must be {}", what,
-                            field_ == Field::Id ? section.id : section.other,
-                            field_ == Field::Text ? "a string" : "a whole number >= 0"));
+    refuse_item("has {} as {}; it must be {}", what,
+                field_ == Field::Id ? section.id : section.other,
+                field_ == Field::Text ? "a string" : "a whole number >= 0");
   }
 
   void finish_item() {
     const Section& section = Sections[section_];
-    if (!item_.has_id) refuse_item(fmt::format("has no {}", section.id));
-    if (!item_.has_other) refuse_item(fmt::format("has no {}", section.other));
+    if (!item_.has_id) refuse_item("has no {}", section.id);
+    if (!item_.has_other) refuse_item("has no {}", section.other);
     if (section_ == Images) {
       add_image();
     } else if (section_ == Categories) {
@@ -199,10 +196,8 @@ class ListEvents {
 
   void add_image() {
     if (const std::string_view fault = fault_of_file_name(*item_.text); !fault.empty()) {
-      refuse_item(
-          fmt::format("has the file_name {}, which {}; names are relative paths below the "
-                      "data set",
-                      in_quotes(*item_.text), fault));
+      refuse_item("has the file_name {}, which {}; names are relative paths below the data set",
+                  in_quotes(*item_.text), fault);
     }
     list.image_ids.push_back(*item_.id);
     list.files.add(*item_.text);
@@ -214,8 +209,10 @@ class ListEvents {
     list.supercategories.push_back(std::move(*item_.text));
   }
 
-  [[noreturn]] void refuse_item(std::string_view what) const {
-    refuse_file(path_, fmt::format("{}[{}] {}", Sections[section_].name, counts_[section_], what));
+  template <class... T>
+  [[noreturn]] void refuse_item(fmt::format_string<T...> what, T&&... values) const {
+    refuse_file(path_, "{}[{}] {}", Sections[section_].name, counts_[section_],
+                fmt::format(what, std::forward<T>(values)...));
   }
 
   const fs::path& path_;
@@ -234,7 +231,7 @@ RawList read_raw_list(const fs::path& path) {
   // The parser takes a zero byte for the end of the text and would not look at the rest.
   const auto zero = std::find(bytes.begin(), bytes.end(), std::uint8_t{0});
   if (zero != bytes.end()) {
-    refuse_file(path, fmt::format("byte {} is zero; this is not JSON", zero - bytes.begin() + 1));
+    refuse_file(path, "byte {} is zero; this is not JSON", zero - bytes.begin() + 1);
   }
   ListEvents events(path);
   json::sax_parse(bytes.begin(), bytes.end(), &events);
@@ -251,9 +248,8 @@ class IdIndex {
     std::sort(places_.begin(), places_.end());
     for (std::size_t i = 1; i < places_.size(); ++i) {
       if (places_[i].first != places_[i - 1].first) continue;
-      refuse_file(
-          path, fmt::format("{}[{}] has the id {}, as {}[{}] has", section.name, places_[i].second,
-                            places_[i].first, section.name, places_[i - 1].second));
+      refuse_file(path, "{}[{}] has the id {}, as {}[{}] has", section.name, places_[i].second,
+                  places_[i].first, section.name, places_[i - 1].second);
     }
   }
 
@@ -278,24 +274,20 @@ std::vector<ClassId> find_labels(const fs::path& path, const RawList& raw,
     const auto [image_id, category_id] = raw.annotations[i];
     const auto image = images.find(image_id);
     if (!image)
-      refuse_file(path,
-                  fmt::format("annotations[{}] is of image {}, which is not there", i, image_id));
+      refuse_file(path, "annotations[{}] is of image {}, which is not there", i, image_id);
     const auto category = categories.find(category_id);
     if (!category) {
-      refuse_file(path, fmt::format("annotations[{}] has the category {}, which is not there", i,
-                                    category_id));
+      refuse_file(path, "annotations[{}] has the category {}, which is not there", i, category_id);
     }
     if (labels[*image] != NoLabel) {
-      refuse_file(path, fmt::format("annotations[{}] is a second one of image {}; each has one", i,
-                                    image_id));
+      refuse_file(path, "annotations[{}] is a second one of image {}; each has one", i, image_id);
     }
     labels[*image] = class_of_category[*category];
   }
   const auto bare = std::find(labels.begin(), labels.end(), NoLabel);
   if (bare != labels.end()) {
     const auto place = static_cast<std::size_t>(bare - labels.begin());
-    refuse_file(path,
-                fmt::format("images[{}], id {}, has no annotation", place, raw.image_ids[place]));
+    refuse_file(path, "images[{}], id {}, has no annotation", place, raw.image_ids[place]);
   }
   return labels;
 }
@@ -317,9 +309,8 @@ InaturalistList read_inaturalist_list(const fs::path& path) {
   }
   list.labels = find_labels(path, raw, class_of_category);
   if (const auto repeated = find_repeated(raw.files)) {
-    refuse_file(path,
-                fmt::format("images[{}] has the file_name {}, as images[{}] has", repeated->second,
-                            in_quotes(raw.files[repeated->first]), repeated->first));
+    refuse_file(path, "images[{}] has the file_name {}, as images[{}] has", repeated->second,
+                in_quotes(raw.files[repeated->first]), repeated->first);
   }
   list.files = std::move(raw.files);
   return list;

@@ -2,9 +2,7 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -30,8 +28,7 @@ void open_listed_images(ListedImages listed, const ImageFileOptions& options, Da
   FileList test = check(listed.test, listed.test_source);
   check_every_class_has_images(train, dataset.class_names, listed.train_source);
   if (test.files.empty()) {
-    throw BadFile(fmt::format("{}: names no test image; there is nothing to evaluate with",
-                              listed.test_source));
+    refuse_file(listed.test_source, "names no test image; there is nothing to evaluate with");
   }
   dataset.train = make_split(std::move(train), options.least_side);
   dataset.test = make_split(std::move(test), options.least_side);

@@ -6,12 +6,12 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <zlib.h>
 
 #include "io/payload_reader.hpp"
-#include "rcap/core/error.hpp"
 
 namespace rcap {
 namespace {
@@ -60,7 +60,7 @@ class Elements {
         is_small ? word >> 16U : load<std::uint32_t>(bytes_.subspan(position_), 1);
     const std::size_t begin = position_ + (is_small ? 4 : 8);
     if (size > (is_small ? 4 : bytes_.size() - begin)) {
-      refuse(what, fmt::format("it claims {} bytes, {} are left", size, bytes_.size() - begin));
+      refuse(what, "it claims {} bytes, {} are left", size, bytes_.size() - begin);
     }
     const Element element{is_small ? word & 0xFFFFU : word, offset_ + begin,
                           bytes_.subspan(begin, size)};
@@ -76,7 +76,7 @@ class Elements {
     const Element element = next(what);
     if (std::find(kinds.begin(), kinds.end(), element.kind) == kinds.end()) {
       position_ = begin;
-      refuse(what, fmt::format("its kind is {}", element.kind));
+      refuse(what, "its kind is {}", element.kind);
     }
     return element;
   }
@@ -85,8 +85,11 @@ class Elements {
   [[nodiscard]] std::size_t rest_offset() const noexcept { return offset_ + position_; }
 
  private:
-  [[noreturn]] void refuse(std::string_view what, std::string_view why) const {
-    file_.refuse(offset_ + position_, fmt::format("{} cannot be read: {}", what, why));
+  template <class... T>
+  [[noreturn]] void refuse(std::string_view what, fmt::format_string<T...> why,
+                           T&&... values) const {
+    file_.refuse(offset_ + position_, "{} cannot be read: {}", what,
+                 fmt::format(why, std::forward<T>(values)...));
   }
 
   const MatFile& file_;
@@ -172,12 +175,11 @@ MatStruct MatFile::find_struct(std::string_view name) const {
     const MatMatrix matrix = read_matrix(variable, 0);
     if (matrix.name != name) continue;
     if (matrix.array_class != StructClass) {
-      refuse(0, fmt::format("the variable {} is not an array of structures", name));
+      refuse(0, "the variable {} is not an array of structures", name);
     }
     return read_struct(matrix);
   }
-  refuse(HeaderBytes,
-         fmt::format("none of the {} variables is called {}", variables_.size(), name));
+  refuse(HeaderBytes, "none of the {} variables is called {}", variables_.size(), name);
 }
 
 MatMatrix MatFile::read_matrix(std::span<const std::uint8_t> bytes, std::size_t offset) const {
@@ -205,8 +207,7 @@ MatStruct MatFile::read_struct(const MatMatrix& matrix) const {
   const Element names = elements.next("the names of the fields", {Int8});
   if (name_bytes < 1 || names.data.empty() ||
       names.data.size() % static_cast<std::size_t>(name_bytes) != 0) {
-    refuse(names.offset,
-           fmt::format("{} bytes of field names of {} bytes each", names.data.size(), name_bytes));
+    refuse(names.offset, "{} bytes of field names of {} bytes each", names.data.size(), name_bytes);
   }
   for (std::size_t i = 0; i < names.data.size(); i += static_cast<std::size_t>(name_bytes)) {
     const auto name = names.data.subspan(i, static_cast<std::size_t>(name_bytes));
@@ -217,8 +218,8 @@ MatStruct MatFile::read_struct(const MatMatrix& matrix) const {
     table.cells.push_back(read_matrix(cell.data, cell.offset));
   }
   if (table.cells.empty() || table.cells.size() % table.fields.size() != 0) {
-    refuse(table.offset, fmt::format("{} cells do not make whole rows of {} fields",
-                                     table.cells.size(), table.fields.size()));
+    refuse(table.offset, "{} cells do not make whole rows of {} fields", table.cells.size(),
+           table.fields.size());
   }
   return table;
 }
@@ -228,8 +229,7 @@ double MatFile::number(const MatMatrix& matrix) const {
       Elements(*this, matrix.rest, matrix.offset)
           .next("a number", {Int8, UInt8, Int16, UInt16, Int32, UInt32, Double});
   if (element.data.size() != bytes_of_kind(element.kind)) {
-    refuse(element.offset,
-           fmt::format("{} bytes stand where one number is expected", element.data.size()));
+    refuse(element.offset, "{} bytes stand where one number is expected", element.data.size());
   }
   return load_number(element);
 }
@@ -245,11 +245,6 @@ std::string MatFile::text(const MatMatrix& matrix) const {
     text.push_back(code < 128 ? static_cast<char>(code) : '?');
   }
   return text;
-}
-
-void MatFile::refuse(std::size_t offset, std::string_view what) const {
-  throw BadFile(fmt::format("{}, byte {} of its (unpacked) data: {}; fetch the devkit again",
-                            path_.string(), offset, what));
 }
 
 }  // namespace rcap

@@ -6,7 +6,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
+
+#include "rcap/core/error.hpp"
 
 namespace rcap {
 
@@ -44,7 +49,13 @@ class MatFile {
   /// The characters in an array; those above 127 become '?'.
   [[nodiscard]] std::string text(const MatMatrix& matrix) const;
 
-  [[noreturn]] void refuse(std::size_t offset, std::string_view what) const;
+  /// @throws BadFile  always
+  template <class... T>
+  [[noreturn]] void refuse(std::size_t offset, fmt::format_string<T...> what, T&&... values) const {
+    throw BadFile(fmt::format("{}, byte {} of its (unpacked) data: {}; fetch the devkit again",
+                              path_.string(), offset,
+                              fmt::format(what, std::forward<T>(values)...)));
+  }
 
  private:
   [[nodiscard]] MatMatrix read_matrix(std::span<const std::uint8_t> bytes,

@@ -12,7 +12,7 @@
 #include "data/sets/listed_images.hpp"
 #include "data/sets/official_counts.hpp"
 #include "data/text_table.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -37,7 +37,7 @@ void check_id(const TextTable& table, const std::string& field,
   const std::int64_t id = parse_number(table, "img_id", field, 1, LargestImageId);
   const auto [place, added] = line_of.emplace(id, table.line_number());
   if (added) return;
-  table.refuse(fmt::format("img_id {} stands in line {} already", id, place->second));
+  table.refuse("img_id {} stands in line {} already", id, place->second);
 }
 
 FileList take_split(const WaterbirdsTable& table, const fs::path& folder, std::uint8_t split) {
@@ -55,8 +55,8 @@ fs::path find_table_folder(const fs::path& folder) {
   for (const fs::path& place : {folder, folder / Archive}) {
     if (is_there(place / MetadataName)) return place;
   }
-  throw BadFile(fmt::format("{}: holds no {}, neither directly nor in {}; unpack {}.tar.gz there",
-                            folder.string(), MetadataName, Archive, Archive));
+  refuse_file(folder, "holds no {}, neither directly nor in {}; unpack {}.tar.gz there",
+              MetadataName, Archive, Archive);
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ WaterbirdsTable read_waterbirds_table(const fs::path& path) {
   TextTable text(path);
   std::string_view line;
   if (!text.next(line) || line != Header) {
-    text.refuse(fmt::format("the header is {}; it must be \"{}\"", in_quotes(line), Header));
+    text.refuse("the header is {}; it must be \"{}\"", in_quotes(line), Header);
   }
   WaterbirdsTable table;
   std::vector<std::string> fields;
@@ -73,7 +73,7 @@ WaterbirdsTable read_waterbirds_table(const fs::path& path) {
   while (text.next(line)) {
     split_csv(text, line, fields);
     if (fields.size() != FieldCount) {
-      text.refuse(fmt::format("has {} fields; {} are expected", fields.size(), FieldCount));
+      text.refuse("has {} fields; {} are expected", fields.size(), FieldCount);
     }
     check_id(text, fields[0], line_of);
     check_file_name(text, fields[1]);

@@ -8,7 +8,7 @@
 
 #include "base/quoting.hpp"
 #include "data/text_table.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -63,11 +63,10 @@ void TableEncoder::plan_numbers(Plan& plan, std::span<const SampleId> training_r
   if (is_constant) return;
   plan.deviation = std::sqrt(squares / count);
   if (std::isnormal(plan.deviation)) return;
-  throw BadFile(
-      fmt::format("{}: column {} has numbers that are too large or too small to be standardised "
-                  "(deviation {}); "
-                  "give them in another unit",
-                  name, in_quotes(plan.column->name()), plan.deviation));
+  refuse_file(name,
+              "column {} has numbers that are too large or too small to be standardised (deviation "
+              "{}); give them in another unit",
+              in_quotes(plan.column->name()), plan.deviation);
 }
 
 void TableEncoder::plan_categories(Plan& plan, std::span<const SampleId> training_rows) {
@@ -88,9 +87,9 @@ std::shared_ptr<const TableRows> TableEncoder::encode(const std::string& name,
   const std::int64_t count = std::ssize(rows);
   const std::int64_t most_rows = MostBytes / static_cast<std::int64_t>(sizeof(float)) / width_;
   if (count > most_rows) {
-    throw BadFile(fmt::format(
-        "{}: {} rows of {} numbers do not fit into 32 GiB; leave out columns of many categories",
-        name, count, width_));
+    refuse_file(
+        name, "{} rows of {} numbers do not fit into 32 GiB; leave out columns of many categories",
+        count, width_);
   }
   std::vector<float> numbers(static_cast<std::size_t>(count * width_));
   for (const Plan& plan : plans_) encode_column(plan, rows, numbers);

@@ -78,28 +78,28 @@ class CsvTable {
   void check_names() const {
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       if (fields_[i].empty()) {
-        records_.refuse(fmt::format(
+        records_.refuse(
             "column {} has no name; name it, or leave it out if it only counts the rows (pandas "
             "writes such a column without index=False)",
-            i + 1));
+            i + 1);
       }
     }
     std::vector<std::string> sorted = fields_;
     std::ranges::sort(sorted);
     const auto twice = std::ranges::adjacent_find(sorted);
     if (twice == sorted.end()) return;
-    records_.refuse(fmt::format("two columns are called {}; the first line names each column once",
-                                in_quotes(*twice)));
+    records_.refuse("two columns are called {}; the first line names each column once",
+                    in_quotes(*twice));
   }
 
   [[noreturn]] void refuse_label_column(std::string_view name) const {
     const std::size_t shown = std::min(fields_.size(), MostNamesShown);
-    records_.refuse(fmt::format(
+    records_.refuse(
         "there is no column {}{}; the columns are {}{}: name the one that holds the classes with "
         "label-column",
         in_quotes(name), did_you_mean(name, fields_),
         fmt::join(fields_.begin(), fields_.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-        shown < fields_.size() ? fmt::format(" and {} more", fields_.size() - shown) : ""));
+        shown < fields_.size() ? fmt::format(" and {} more", fields_.size() - shown) : "");
   }
 
   /// Reads the next row that is not empty.
@@ -108,8 +108,8 @@ class CsvTable {
       if (!next_record(records_, fields_)) return false;
     } while (fields_.size() == 1 && trimmed(fields_.front()).empty());
     if (fields_.size() != names_.size()) {
-      records_.refuse(fmt::format("has {} fields, the header has {}; each row has a field a column",
-                                  fields_.size(), names_.size()));
+      records_.refuse("has {} fields, the header has {}; each row has a field a column",
+                      fields_.size(), names_.size());
     }
     ++row_count_;
     return true;
@@ -137,15 +137,15 @@ class CsvTable {
   void add_value(TableColumn& column, std::string_view value) const {
     const std::optional<double> number = number_in(value);
     if (number && std::isinf(*number) && column.is_numeric()) {
-      records_.refuse(fmt::format("column {} is {}; numbers must be finite",
-                                  in_quotes(column.name()), in_quotes(value)));
+      records_.refuse("column {} is {}; numbers must be finite", in_quotes(column.name()),
+                      in_quotes(value));
     }
     if (column.add(value, number)) return;
-    records_.refuse(fmt::format(
+    records_.refuse(
         "column {} is {}, so its values are categories, and they are more than {}; leave the "
-        "column "
-        "out if it only names the rows, put rare values together, or mend what should be a number",
-        in_quotes(column.name()), in_quotes(value), TableColumn::MostCategories));
+        "column out if it only names the rows, put rare values together, or mend what should be a "
+        "number",
+        in_quotes(column.name()), in_quotes(value), TableColumn::MostCategories);
   }
 
   fs::path path_;

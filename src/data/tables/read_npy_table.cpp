@@ -9,11 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/quoting.hpp"
-#include "base/refuse_file.hpp"
 #include "data/tables/read_table.hpp"
 #include "data/text_table.hpp"
 #include "io/npy.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -30,9 +29,9 @@ std::size_t find_label_column(const fs::path& path, std::string_view name, std::
   const auto [end, error] = std::from_chars(name.data(), name_end, number);
   if (error == std::errc{} && end == name_end && number < columns) return number;
   refuse_file(path,
-              fmt::format("there is no column {}; columns of a .npy file are numbered from 0 to "
-                          "{}: give the one that holds the classes with label-column",
-                          in_quotes(name), columns - 1));
+              "there is no column {}; columns of a .npy file are numbered from 0 to {}: give the "
+              "one that holds the classes with label-column",
+              in_quotes(name), columns - 1);
 }
 
 void check_numbers(const fs::path& path, const NumberTable& table) {
@@ -42,9 +41,7 @@ void check_numbers(const fs::path& path, const NumberTable& table) {
     const double value = table.values[i];
     if (std::isfinite(value)) continue;
     std::string place = fmt::format("row {}, column {} (from 0)", i / columns, i % columns);
-    if (std::isinf(value)) {
-      refuse_file(path, fmt::format("{} is {}; numbers must be finite", place, value));
-    }
+    if (std::isinf(value)) refuse_file(path, "{} is {}; numbers must be finite", place, value);
     missing.add(static_cast<std::int64_t>(i / columns), std::move(place), "nan");
   }
   missing.refuse(path, table.rows);
@@ -55,9 +52,9 @@ std::string label_text(const fs::path& path, std::int64_t row, double value) {
     return fmt::format("{}", static_cast<std::int64_t>(value));
   }
   refuse_file(path,
-              fmt::format("row {} (from 0): the label is {}; classes are whole numbers: give the "
-                          "column that holds them with label-column",
-                          row, value));
+              "row {} (from 0): the label is {}; classes are whole numbers: give the column that "
+              "holds them with label-column",
+              row, value);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include "data/tables/table_cells.hpp"
 #include "data/text_table.hpp"
 #include "io/npy.hpp"
-#include "rcap/core/error.hpp"
+#include "io/refuse_file.hpp"
 
 namespace rcap {
 namespace {
@@ -45,18 +45,18 @@ TableFiles find_files(const fs::path& path) {
   const bool has_csv = is_there(path / "train.csv");
   const bool has_npy = is_there(path / "train.npy");
   if (has_csv == has_npy) {
-    throw BadFile(fmt::format(
-        "{}: holds {} train.csv {} train.npy; a folder has one of them and a test file beside it, "
-        "a single file is given itself",
-        path.string(), has_csv ? "both" : "neither", has_csv ? "and" : "nor"));
+    refuse_file(path,
+                "holds {} train.csv {} train.npy; a folder has one of them and a test file beside "
+                "it, a single file is given itself",
+                has_csv ? "both" : "neither", has_csv ? "and" : "nor");
   }
   const std::string ending = has_csv ? ".csv" : ".npy";
   TableFiles files{path / ("train" + ending), path / ("test" + ending)};
   if (is_there(files.test)) return files;
-  throw BadFile(fmt::format(
-      "{}: there is no such file; put the rows to evaluate with there, or give {} itself to have "
-      "one row in five held out",
-      files.test.string(), files.train.string()));
+  refuse_file(files.test,
+              "there is no such file; put the rows to evaluate with there, or give {} itself to "
+              "have one row in five held out",
+              files.train.string());
 }
 
 void read_file(const fs::path& path, const TableOptions& options, TableCells& cells) {
@@ -119,8 +119,7 @@ RowSplit hold_out_rows(const fs::path& path, std::span<const ClassId> labels, Cl
   HeldOutSplit split =
       hold_out(ClassIndex(labels, class_count), TestRowsOneIn, seed, SubsampleUse::TableTest);
   if (split.held_out.empty()) {
-    throw BadFile(fmt::format("{}: no class has two rows, so none can be held out for testing",
-                              path.string()));
+    refuse_file(path, "no class has two rows, so none can be held out for testing");
   }
   return {std::move(split.kept), std::move(split.held_out)};
 }
@@ -143,10 +142,9 @@ void check_classes(const TableFiles& files, std::span<const ClassId> labels, con
   std::vector<std::string> untested;
   for (std::size_t j = 0; j < train_counts.size(); ++j) {
     if (train_counts[j] == 0) {
-      throw BadFile(fmt::format(
-          "{}: class {} ({} rows) does not occur in {}; every class needs rows to train on",
-          files.test.string(), in_quotes(dataset.class_names[j]), test_counts[j],
-          files.train.string()));
+      refuse_file(files.test,
+                  "class {} ({} rows) does not occur in {}; every class needs rows to train on",
+                  in_quotes(dataset.class_names[j]), test_counts[j], files.train.string());
     }
     if (test_counts[j] == 0) untested.push_back(dataset.class_names[j]);
   }
@@ -179,19 +177,18 @@ Dataset open_table(const fs::path& path, const TableOptions& options) {
   dataset.name = "table";
   const std::vector<ClassId> labels = number_classes(cells, dataset);
   if (dataset.class_count() < 2) {
-    throw BadFile(fmt::format(
-        "{}: all rows are of class {}; there must be two classes or more, name the column that "
-        "holds them with label-column",
-        path.string(), in_quotes(dataset.class_names.front())));
+    refuse_file(path,
+                "all rows are of class {}; there must be two classes or more, name the column that "
+                "holds them with label-column",
+                in_quotes(dataset.class_names.front()));
   }
   const RowSplit split = files.test.empty()
                              ? hold_out_rows(path, labels, dataset.class_count(), options.seed)
                              : split_at(train_count, cells.row_count());
   if (files.test.empty()) {
-    dataset.remarks.push_back(
-        fmt::format("{} of {} rows, one in five of each class, are held out as the test split "
-                    "(seed {})",
-                    split.test.size(), cells.row_count(), options.seed));
+    dataset.remarks.push_back(fmt::format(
+        "{} of {} rows, one in five of each class, are held out as the test split (seed {})",
+        split.test.size(), cells.row_count(), options.seed));
   }
   check_classes(files, labels, split, dataset);
   const TableEncoder encoder(cells, split.train, files.train.string());

@@ -6,6 +6,7 @@
 
 #include "base/quoting.hpp"
 #include "data/text_table.hpp"
+#include "io/refuse_file.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -48,8 +49,8 @@ bool TableColumn::add(std::string_view text, std::optional<double> number) {
 void TableCells::set_columns(const fs::path& path, std::span<const std::string> names,
                              std::size_t label) {
   if (names.size() < 2) {
-    throw BadFile(fmt::format("{}: its only column is {}; there must be one beside the labels",
-                              path.string(), in_quotes(names[label])));
+    refuse_file(path, "its only column is {}; there must be one beside the labels",
+                in_quotes(names[label]));
   }
   std::vector<std::string> others(names.begin(), names.end());
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(label));
@@ -62,23 +63,23 @@ void TableCells::set_columns(const fs::path& path, std::span<const std::string> 
   if (same && label_name == names[label]) return;
   for (const std::string& name : others) {
     if (std::ranges::count(columns, name, &TableColumn::name) > 0) continue;
-    throw BadFile(
-        fmt::format("{}: has a column {}, which the training rows lack; both splits "
-                    "have the same columns",
-                    path.string(), in_quotes(name)));
+    refuse_file(path,
+                "has a column {}, which the training rows lack; both splits have the same columns",
+                in_quotes(name));
   }
-  throw BadFile(fmt::format(
-      "{}: has {} columns, the training rows have {}; both splits have the same ones in one order",
-      path.string(), names.size(), columns.size() + 1));
+  refuse_file(
+      path,
+      "has {} columns, the training rows have {}; both splits have the same ones in one order",
+      names.size(), columns.size() + 1);
 }
 
 void TableCells::add_label(const fs::path& path, std::string_view label) {
   labels.push_back(label_values.code_of(label));
   if (label_values.size() <= MostClasses) return;
-  throw BadFile(
-      fmt::format("{}: the label column {} has more than {} different values in {} rows; "
-                  "name the one that holds the classes with label-column",
-                  path.string(), in_quotes(label_name), MostClasses, row_count()));
+  refuse_file(path,
+              "the label column {} has more than {} different values in {} rows; name the one that "
+              "holds the classes with label-column",
+              in_quotes(label_name), MostClasses, row_count());
 }
 
 void MissingValues::add(std::int64_t row, std::string place, std::string_view value) {
@@ -92,11 +93,10 @@ void MissingValues::add(std::int64_t row, std::string place, std::string_view va
 
 void MissingValues::refuse(const fs::path& path, std::int64_t row_count) const {
   if (!any()) return;
-  throw BadFile(
-      fmt::format("{}, {}: the value is missing ({}); {} of {} rows lack one; leave such rows out, "
-                  "or fill them "
-                  "in: a number with the mean of its column, a category with a word like unknown",
-                  path.string(), first_place_, in_quotes(first_value_), count_, row_count));
+  throw BadFile(fmt::format(
+      "{}, {}: the value is missing ({}); {} of {} rows lack one; leave such rows out, or fill "
+      "them in: a number with the mean of its column, a category with a word like unknown",
+      path.string(), first_place_, in_quotes(first_value_), count_, row_count));
 }
 
 }  // namespace rcap

@@ -40,8 +40,7 @@ void Machine::push_storage() {
   } else {
     const Storage& first = objects_.storages[place->second];
     if (first.type != storage.type || first.element_count != storage.element_count) {
-      refuse(fmt::format("describes storage {} in two ways; the file is damaged",
-                         in_quotes(storage.key)));
+      refuse("describes storage {} in two ways; the file is damaged", in_quotes(storage.key));
     }
   }
   push({Kind::Storage, static_cast<std::int64_t>(place->second), {}});
@@ -58,8 +57,8 @@ void Machine::call() {
     case Function::MakeDictionary:
       if (!values.empty()) {
         refuse(
-            "makes an OrderedDict from a list, as Python 2 did; load it in a newer Python and "
-            "save it again");
+            "makes an OrderedDict from a list, as Python 2 did; load it in a newer Python and save "
+            "it again");
       }
       return push_dictionary();
     case Function::RebuildTensor:
@@ -85,8 +84,7 @@ void Machine::rebuild_tensor(const Sequence& arguments) {
   const std::size_t sizes = objects_.sequences[tensor.sizes].size();
   const std::size_t strides = objects_.sequences[tensor.strides].size();
   if (sizes != strides) {
-    refuse(fmt::format("makes a tensor with {} sizes and {} strides; the file is damaged", sizes,
-                       strides));
+    refuse("makes a tensor with {} sizes and {} strides; the file is damaged", sizes, strides);
   }
   push({Kind::Tensor, static_cast<std::int64_t>(objects_.tensors.size()), {}});
   objects_.tensors.push_back(tensor);
@@ -101,22 +99,21 @@ void Machine::rebuild_parameter(const Sequence& arguments) {
 
 std::uint64_t Machine::count_of(const Value& value, std::string_view what) const {
   if (value.kind != Kind::Integer || value.number < 0) {
-    refuse(fmt::format("has {} as {}; it must be an integer >= 0 of 64 bits",
-                       value.kind == Kind::Integer ? fmt::format("{}", value.number)
-                                                   : std::string("something else"),
-                       what));
+    refuse("has {} as {}; it must be an integer >= 0 of 64 bits",
+           value.kind == Kind::Integer ? fmt::format("{}", value.number)
+                                       : std::string("something else"),
+           what);
   }
   return static_cast<std::uint64_t>(value.number);
 }
 
 std::size_t Machine::check_counts(const Value& value, std::string_view what) const {
   if (value.kind != Kind::Tuple) {
-    refuse(fmt::format("makes a tensor whose {}s are no tuple; the file is damaged", what));
+    refuse("makes a tensor whose {}s are no tuple; the file is damaged", what);
   }
   const Sequence& counts = objects_.sequences[value.index()];
   if (counts.size() > MostDimensions) {
-    refuse(fmt::format("makes a tensor of {} dimensions; at most {} are read", counts.size(),
-                       MostDimensions));
+    refuse("makes a tensor of {} dimensions; at most {} are read", counts.size(), MostDimensions);
   }
   for (const Value& count : counts) (void)count_of(count, what);
   return value.index();

@@ -24,18 +24,17 @@ Value Machine::run() {
       continue;
     }
     if (stack_.size() != 1 || !marks_.empty()) {
-      refuse(fmt::format("ends with {} values and {} open marks; one value must be left",
-                         stack_.size(), marks_.size()));
+      refuse("ends with {} values and {} open marks; one value must be left", stack_.size(),
+             marks_.size());
     }
     return stack_.back();
   }
-  refuse(fmt::format("comes after {} others, which is the most that are read; {}", MostInstructions,
-                     Remedy));
+  refuse("comes after {} others, which is the most that are read; {}", MostInstructions, Remedy);
 }
 
 void Machine::execute(std::uint8_t code) {
   if (push_constant(code) || push_number_or_text(code) || build(code) || use_memo(code)) return;
-  refuse(fmt::format("is not among the instructions that weights need; {}", Remedy));
+  refuse("is not among the instructions that weights need; {}", Remedy);
 }
 
 // Each of the four below takes some of the instructions, and tells whether it was one of them.
@@ -170,9 +169,9 @@ void Machine::check_protocol() {
   const auto version = input_.take_number<std::uint8_t>("a version");
   if (version != Protocol) {
     refuse(
-        fmt::format("announces pickle protocol {}; protocol {} is read: save it with "
-                    "torch.save(..., pickle_protocol={})",
-                    version, Protocol, Protocol));
+        "announces pickle protocol {}; protocol {} is read: save it with torch.save(..., "
+        "pickle_protocol={})",
+        version, Protocol, Protocol);
   }
 }
 
@@ -197,8 +196,8 @@ void Machine::push_global() {
   const std::string_view name = input_.take_line("a name");
   const auto value = find_global(module, name);
   if (!value) {
-    refuse(fmt::format("asks for {}, which weights do not need, and is not obeyed; {}",
-                       in_quotes(fmt::format("{}.{}", module, name)), Remedy));
+    refuse("asks for {}, which weights do not need, and is not obeyed; {}",
+           in_quotes(fmt::format("{}.{}", module, name)), Remedy);
   }
   push(*value);
 }
@@ -216,15 +215,13 @@ void Machine::push_dictionary() {
 void Machine::push_memo(std::uint32_t number) {
   const auto found = memo_.find(number);
   if (found == memo_.end()) {
-    refuse(fmt::format("asks for value {}, which was not put aside; the file is damaged", number));
+    refuse("asks for value {}, which was not put aside; the file is damaged", number);
   }
   push(found->second);
 }
 
 void Machine::mark() {
-  if (marks_.size() == MostNesting) {
-    refuse(fmt::format("nests deeper than {}; {}", MostNesting, Remedy));
-  }
+  if (marks_.size() == MostNesting) refuse("nests deeper than {}; {}", MostNesting, Remedy);
   marks_.push_back(stack_.size());
 }
 
@@ -279,11 +276,6 @@ void Machine::drop_state() {
   if (state.kind != Kind::Dictionary || top().kind != Kind::Dictionary) {
     refuse("sets attributes of something other than a dictionary; the file is damaged");
   }
-}
-
-void Machine::refuse(std::string_view what) const {
-  pth::refuse(input_.path(),
-              fmt::format("{} at {} {}", name_of_code(code_), input_.place(offset_), what));
 }
 
 }  // namespace rcap::pickle

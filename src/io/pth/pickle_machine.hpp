@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
+#include "io/pth/pickle_names.hpp"
 #include "io/pth/pickle_value.hpp"
 #include "io/pth/pth_bytes.hpp"
 
@@ -62,7 +64,11 @@ class Machine {
   [[nodiscard]] std::size_t check_counts(const Value& value, std::string_view what) const;
 
   /// @throws BadFile  with the instruction's name and place before `what`
-  [[noreturn]] void refuse(std::string_view what) const;
+  template <class... T>
+  [[noreturn]] void refuse(fmt::format_string<T...> what, T&&... values) const {
+    pth::refuse(input_.path(), "{} at {} {}", name_of_code(code_), input_.place(offset_),
+                fmt::format(what, std::forward<T>(values)...));
+  }
 
   pth::ByteReader& input_;
   Objects& objects_;

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include <fmt/format.h>
-
-#include "rcap/core/error.hpp"
-
 namespace rcap::pth {
 
 static_assert(std::endian::native == std::endian::little,
@@ -16,15 +12,10 @@ std::string where(const std::filesystem::path& path) {
   return fmt::format("PthFile \"{}\"", path.string());
 }
 
-void refuse(const std::filesystem::path& path, std::string_view what) {
-  throw BadFile(fmt::format("{}: {}", where(path), what));
-}
-
 std::span<const std::byte> ByteReader::take(std::uint64_t count, std::string_view what) {
   if (count > left()) {
-    refuse(path_, fmt::format("{} at {} needs {} bytes where {} are left; the file is cut short or "
-                              "damaged",
-                              what, place(position_), count, left()));
+    refuse(path_, "{} at {} needs {} bytes where {} are left; the file is cut short or damaged",
+           what, place(position_), count, left());
   }
   const auto taken = bytes_.subspan(position_, static_cast<std::size_t>(count));
   position_ += taken.size();

@@ -8,6 +8,11 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "rcap/core/error.hpp"
 
 /// What the parts of the reader of `.pth` files share.
 namespace rcap::pth {
@@ -16,7 +21,11 @@ namespace rcap::pth {
 [[nodiscard]] std::string where(const std::filesystem::path& path);
 
 /// @throws BadFile  always
-[[noreturn]] void refuse(const std::filesystem::path& path, std::string_view what);
+template <class... T>
+[[noreturn]] void refuse(const std::filesystem::path& path, fmt::format_string<T...> what,
+                         T&&... values) {
+  throw BadFile(fmt::format("{}: {}", where(path), fmt::format(what, std::forward<T>(values)...)));
+}
 
 /// Numbers (little-endian) and text from a part of a file, one after another and never past
 /// its end.

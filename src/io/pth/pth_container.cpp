@@ -36,8 +36,8 @@ std::span<const std::byte> check_size(const fs::path& path, const pickle::Storag
                                       std::span<const std::byte> data) {
   const std::size_t width = bytes_of(storage.type);
   if (data.size() / width != storage.element_count) {
-    refuse(path, fmt::format("storage {} has {} bytes; the pickle says {} elements of {}",
-                             in_quotes(storage.key), data.size(), storage.element_count, width));
+    refuse(path, "storage {} has {} bytes; the pickle says {} elements of {}",
+           in_quotes(storage.key), data.size(), storage.element_count, width);
   }
   return data.first(data.size() / width * width);
 }
@@ -73,8 +73,7 @@ class ArchiveReader {
     ByteReader input(path_, "data.pkl", find("data.pkl")->data);
     container.root = pickle::Machine(input, container.objects).run();
     if (input.left() > 0) {
-      refuse(path_,
-             fmt::format("{} bytes follow the pickle in data.pkl; it is damaged", input.left()));
+      refuse(path_, "{} bytes follow the pickle in data.pkl; it is damaged", input.left());
     }
     for (const pickle::Storage& storage : container.objects.storages) {
       container.storages.push_back(find_storage(storage));
@@ -86,9 +85,10 @@ class ArchiveReader {
   [[nodiscard]] const ZipRecord* find(std::string_view name) const {
     const ZipRecord* const record = archive_.find(fmt::format("{}{}", folder_, name));
     if (record != nullptr && record->method != 0) {
-      refuse(path_, fmt::format("record {} is compressed (method {}), which PyTorch does not do; "
-                                "save it again with torch.save",
-                                in_quotes(record->name), record->method));
+      refuse(path_,
+             "record {} is compressed (method {}), which PyTorch does not do; save it again with "
+             "torch.save",
+             in_quotes(record->name), record->method);
     }
     return record;
   }
@@ -102,18 +102,18 @@ class ArchiveReader {
     // Files from before PyTorch 2.1 have no such record.
     const ZipRecord* const order = find("byteorder");
     if (order != nullptr && !has_text(order->data, "little")) {
-      refuse(path_, fmt::format("record byteorder says {}, only \"little\" is read; load it in "
-                                "Python and save it on a little-endian machine",
-                                in_quotes({reinterpret_cast<const char*>(order->data.data()),
-                                           order->data.size()})));
+      refuse(path_,
+             "record byteorder says {}, only \"little\" is read; load it in Python and save it on "
+             "a little-endian machine",
+             in_quotes({reinterpret_cast<const char*>(order->data.data()), order->data.size()}));
     }
   }
 
   [[nodiscard]] std::span<const std::byte> find_storage(const pickle::Storage& storage) const {
     const ZipRecord* const record = find(fmt::format("data/{}", storage.key));
     if (record == nullptr) {
-      refuse(path_, fmt::format("there is no record for storage {}; the file is damaged",
-                                in_quotes(storage.key)));
+      refuse(path_, "there is no record for storage {}; the file is damaged",
+             in_quotes(storage.key));
     }
     return check_size(path_, storage, record->data);
   }
@@ -138,8 +138,7 @@ class OldReader {
     container.root = pickle::Machine(input_, container.objects).run();
     read_storages(container);
     if (input_.left() > 0) {
-      refuse(path_,
-             fmt::format("{} bytes follow the last storage; the file is damaged", input_.left()));
+      refuse(path_, "{} bytes follow the last storage; the file is damaged", input_.left());
     }
     return container;
   }
@@ -153,9 +152,10 @@ class OldReader {
     pickle::Objects none;
     const pickle::Value version = read_pickle(none);
     if (version.kind != pickle::Kind::Integer || version.number != OldVersion) {
-      refuse(path_, fmt::format("is of the format before PyTorch 1.6, but not of its version {}; "
-                                "load it in Python and save it again",
-                                OldVersion));
+      refuse(path_,
+             "is of the format before PyTorch 1.6, but not of its version {}; load it in Python "
+             "and save it again",
+             OldVersion);
     }
   }
 
@@ -188,32 +188,31 @@ class OldReader {
       const auto found = key.kind == pickle::Kind::Text ? known.storage_of_key.find(key.text)
                                                         : known.storage_of_key.end();
       if (found == known.storage_of_key.end() || seen[found->second]) {
-        refuse(path_, fmt::format("lists storage {}, which no tensor uses or which appears twice",
-                                  in_quotes(key.text)));
+        refuse(path_, "lists storage {}, which no tensor uses or which appears twice",
+               in_quotes(key.text));
       }
       seen[found->second] = true;
       container.storages[found->second] = read_storage(known.storages[found->second]);
     }
     if (const auto none = std::find(seen.begin(), seen.end(), false); none != seen.end()) {
       const auto index = static_cast<std::size_t>(none - seen.begin());
-      refuse(path_, fmt::format("holds no data for storage {}; the file is damaged",
-                                in_quotes(known.storages[index].key)));
+      refuse(path_, "holds no data for storage {}; the file is damaged",
+             in_quotes(known.storages[index].key));
     }
   }
 
   [[nodiscard]] std::span<const std::byte> read_storage(const pickle::Storage& storage) {
     const auto count = input_.take_number<std::uint64_t>("a number of elements");
     if (count != storage.element_count) {
-      refuse(path_, fmt::format("storage {} has {} elements at {}; the pickle says {}",
-                                in_quotes(storage.key), count, input_.place(input_.position() - 8),
-                                storage.element_count));
+      refuse(path_, "storage {} has {} elements at {}; the pickle says {}", in_quotes(storage.key),
+             count, input_.place(input_.position() - 8), storage.element_count);
     }
     const std::size_t width = bytes_of(storage.type);
     if (count > input_.left() / width) {
-      refuse(path_,
-             fmt::format("storage {} has {} elements of {} bytes where {} bytes are left; the "
-                         "file is cut short",
-                         in_quotes(storage.key), count, width, input_.left()));
+      refuse(
+          path_,
+          "storage {} has {} elements of {} bytes where {} bytes are left; the file is cut short",
+          in_quotes(storage.key), count, width, input_.left());
     }
     return input_.take(count * width, "a storage");
   }

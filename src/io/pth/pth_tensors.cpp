@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -188,9 +189,9 @@ class TensorMaker {
     if (*bytes == 0) return view;
     const auto extent = extent_of(layout);
     if (!extent || *extent > storage.element_count) {
-      refuse_tensor(name, fmt::format("needs {} elements of storage {}, which has {}",
-                                      extent ? fmt::format("{}", *extent) : "uncountable",
-                                      in_quotes(storage.key), storage.element_count));
+      refuse_tensor(name, "needs {} elements of storage {}, which has {}",
+                    extent ? fmt::format("{}", *extent) : "uncountable", in_quotes(storage.key),
+                    storage.element_count);
     }
     view.data = find_data(name, layout, storage.type, container_.storages[tensor.storage], *bytes);
     check_truth_values(view);
@@ -198,8 +199,10 @@ class TensorMaker {
   }
 
  private:
-  [[noreturn]] void refuse_tensor(std::string_view name, std::string_view what) const {
-    refuse(path_, fmt::format("tensor {} {}", in_quotes(name), what));
+  template <class... T>
+  [[noreturn]] void refuse_tensor(std::string_view name, fmt::format_string<T...> what,
+                                  T&&... values) const {
+    refuse(path_, "tensor {} {}", in_quotes(name), fmt::format(what, std::forward<T>(values)...));
   }
 
   [[nodiscard]] std::span<const std::byte> find_data(std::string_view name, const Layout& layout,
@@ -223,10 +226,10 @@ class TensorMaker {
 
   [[nodiscard]] std::byte* make_room(std::string_view name, std::size_t bytes) {
     if (bytes > most_copied_ - copied_) {
-      refuse_tensor(name, fmt::format("is not contiguous and takes {} bytes to copy; all copies of "
-                                      "this file may take {}, {} of them are taken: save "
-                                      "tensor.contiguous() or fewer views",
-                                      bytes, most_copied_, copied_));
+      refuse_tensor(name,
+                    "is not contiguous and takes {} bytes to copy; all copies of this file may "
+                    "take {}, {} of them are taken: save tensor.contiguous() or fewer views",
+                    bytes, most_copied_, copied_);
     }
     copied_ += bytes;
     copies_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
@@ -236,9 +239,8 @@ class TensorMaker {
   void check_truth_values(const TensorView& view) const {
     const std::size_t bad = safetensors::first_bad_truth_value(view);
     if (bad == view.data.size()) return;
-    refuse_tensor(view.name, fmt::format("is of truth values, but element {} is {}; they are 0 and "
-                                         "1",
-                                         bad, std::to_integer<int>(view.data[bad])));
+    refuse_tensor(view.name, "is of truth values, but element {} is {}; they are 0 and 1", bad,
+                  std::to_integer<int>(view.data[bad]));
   }
 
   const fs::path& path_;
@@ -259,9 +261,10 @@ Weights find_weights(const fs::path& path, const Container& container) {
   WeightsSearch search(objects);
   search.visit(root, "", 0);
   if (search.candidates.empty()) {
-    refuse(path, fmt::format("holds no dictionary of tensors, neither outermost nor under {}; its "
-                             "keys are {}; save model.state_dict()",
-                             fmt::join(Wrappers, ", "), list_keys(objects.dictionaries[root])));
+    refuse(path,
+           "holds no dictionary of tensors, neither outermost nor under {}; its keys are {}; save "
+           "model.state_dict()",
+           fmt::join(Wrappers, ", "), list_keys(objects.dictionaries[root]));
   }
   Weights weights{search.candidates[0].dictionary, search.candidates[0].wrapper, {}};
   for (std::size_t i = 1; i < search.candidates.size(); ++i) {
@@ -282,7 +285,7 @@ std::vector<TensorView> make_tensors(const fs::path& path, const Container& cont
     names.push_back(key.text);
   }
   if (const auto repeated = safetensors::first_repeated(std::move(names))) {
-    refuse(path, fmt::format("tensor {} appears twice", in_quotes(*repeated)));
+    refuse(path, "tensor {} appears twice", in_quotes(*repeated));
   }
   return tensors;
 }

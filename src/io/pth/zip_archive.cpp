@@ -106,9 +106,10 @@ class ZipReader {
       directory = read_end64(end, directory);
     }
     if (directory.offset > end || directory.bytes != end - directory.offset) {
-      refuse(path_, fmt::format("its list of records should fill {} bytes from byte {} on and end "
-                                "at byte {}; the file is damaged",
-                                directory.bytes, directory.offset, end));
+      refuse(path_,
+             "its list of records should fill {} bytes from byte {} on and end at byte {}; the "
+             "file is damaged",
+             directory.bytes, directory.offset, end);
     }
     return directory;
   }
@@ -121,9 +122,9 @@ class ZipReader {
     const auto offset = reader_at(locator + 8).take_number<std::uint64_t>("an offset");
     if (offset != locator - End64Bytes || signature_at(offset) != End64Signature) {
       refuse(path_,
-             fmt::format("the ZIP64 end of its list should be at byte {}, but byte {} is named; "
-                         "the file is damaged",
-                         locator - End64Bytes, offset));
+             "the ZIP64 end of its list should be at byte {}, but byte {} is named; the file is "
+             "damaged",
+             locator - End64Bytes, offset);
     }
     return offset;
   }
@@ -149,8 +150,8 @@ class ZipReader {
 
   [[nodiscard]] std::vector<Entry> read_entries(const Directory& directory) const {
     if (directory.count > directory.bytes / EntryBytes) {
-      refuse(path_, fmt::format("claims {} records in a list of {} bytes; each takes {} or more",
-                                directory.count, directory.bytes, EntryBytes));
+      refuse(path_, "claims {} records in a list of {} bytes; each takes {} or more",
+             directory.count, directory.bytes, EntryBytes);
     }
     ByteReader list(path_, "the file",
                     file_.first(static_cast<std::size_t>(directory.offset + directory.bytes)),
@@ -159,8 +160,8 @@ class ZipReader {
     entries.reserve(static_cast<std::size_t>(directory.count));
     for (std::uint64_t i = 0; i < directory.count; ++i) entries.push_back(read_entry(list));
     if (list.left() != 0) {
-      refuse(path_, fmt::format("{} bytes follow the list of its {} records; it is damaged",
-                                list.left(), directory.count));
+      refuse(path_, "{} bytes follow the list of its {} records; it is damaged", list.left(),
+             directory.count);
     }
     return entries;
   }
@@ -168,8 +169,8 @@ class ZipReader {
   [[nodiscard]] Entry read_entry(ByteReader& list) const {
     const std::size_t offset = list.position();
     if (list.take_number<std::uint32_t>("a record") != EntrySignature) {
-      refuse(path_, fmt::format("{} does not begin a record; the list of records is damaged",
-                                list.place(offset)));
+      refuse(path_, "{} does not begin a record; the list of records is damaged",
+             list.place(offset));
     }
     Entry entry;
     list.skip(4, "versions");
@@ -210,13 +211,13 @@ class ZipReader {
 
   void check_stored(const Entry& entry, std::uint16_t flags, std::uint64_t unpacked_bytes) const {
     if ((flags & EncryptedFlag) != 0) {
-      refuse(path_,
-             fmt::format("record {} is encrypted; save it with torch.save", in_quotes(entry.name)));
+      refuse(path_, "record {} is encrypted; save it with torch.save", in_quotes(entry.name));
     }
     if (entry.method == 0 && unpacked_bytes != entry.bytes) {
-      refuse(path_, fmt::format("record {} is not compressed, yet has {} bytes packed and {} "
-                                "unpacked; the file is damaged",
-                                in_quotes(entry.name), entry.bytes, unpacked_bytes));
+      refuse(path_,
+             "record {} is not compressed, yet has {} bytes packed and {} unpacked; the file is "
+             "damaged",
+             in_quotes(entry.name), entry.bytes, unpacked_bytes);
     }
   }
 
@@ -225,16 +226,15 @@ class ZipReader {
   void find_data(Entry& entry) const {
     const std::string name = in_quotes(entry.name);
     if (entry.offset > file_.size() || signature_at(entry.offset) != LocalSignature) {
-      refuse(path_, fmt::format("record {} should begin at byte {}, but there is none", name,
-                                entry.offset));
+      refuse(path_, "record {} should begin at byte {}, but there is none", name, entry.offset);
     }
     ByteReader header = reader_at(entry.offset + LocalBytes - 4);
     const auto name_bytes = header.take_number<std::uint16_t>("a length");
     const auto extra_bytes = header.take_number<std::uint16_t>("a length");
     const std::string_view repeated = header.take_text(name_bytes, "a name");
     if (repeated != entry.name) {
-      refuse(path_, fmt::format("record {} is called {} at byte {}; the file is damaged", name,
-                                in_quotes(repeated), entry.offset));
+      refuse(path_, "record {} is called {} at byte {}; the file is damaged", name,
+             in_quotes(repeated), entry.offset);
     }
     header.skip(extra_bytes, "extra fields");
     entry.data = header.take(entry.bytes, fmt::format("record {}", name));
@@ -249,8 +249,8 @@ class ZipReader {
       const bool last = i + 1 == entries.size();
       const std::uint64_t next = last ? directory_offset : entries[i + 1].offset;
       if (entries[i].end > next) {
-        refuse(path_, fmt::format("record {} ends at byte {}, but the next one begins at {}",
-                                  in_quotes(entries[i].name), entries[i].end, next));
+        refuse(path_, "record {} ends at byte {}, but the next one begins at {}",
+               in_quotes(entries[i].name), entries[i].end, next);
       }
     }
   }
@@ -262,10 +262,10 @@ class ZipReader {
     const auto checksum =
         static_cast<std::uint32_t>(entry.data.empty() ? 0 : ::crc32_z(0, bytes, entry.data.size()));
     if (checksum == entry.checksum) return;
-    refuse(path_, fmt::format("record {} has the checksum {:08x}, the list of records says {:08x}; "
-                              "the file is damaged, or was saved with set_crc32_options(False): "
-                              "fetch or save it again",
-                              in_quotes(entry.name), checksum, entry.checksum));
+    refuse(path_,
+           "record {} has the checksum {:08x}, the list of records says {:08x}; the file is "
+           "damaged, or was saved with set_crc32_options(False): fetch or save it again",
+           in_quotes(entry.name), checksum, entry.checksum);
   }
 
   const fs::path& path_;
@@ -284,7 +284,7 @@ ZipArchive::ZipArchive(const fs::path& path, std::span<const std::byte> file) {
       std::adjacent_find(records_.begin(), records_.end(),
                          [](const ZipRecord& a, const ZipRecord& b) { return a.name == b.name; });
   if (repeated != records_.end()) {
-    refuse(path, fmt::format("record {} appears twice", in_quotes(repeated->name)));
+    refuse(path, "record {} appears twice", in_quotes(repeated->name));
   }
 }
 
