@@ -33,135 +33,74 @@ Value Machine::run() {
 }
 
 void Machine::execute(std::uint8_t code) {
-  if (push_constant(code) || push_number_or_text(code) || build(code) || use_memo(code)) return;
-  refuse("is not among the instructions that weights need; {}", Remedy);
-}
-
-// Each of the four below takes some of the instructions, and tells whether it was one of them.
-
-bool Machine::push_constant(std::uint8_t code) {
   switch (static_cast<Code>(code)) {
     case Code::None:
-      push({});
-      return true;
+      return push({});
     case Code::NewTrue:
-      push({Kind::Truth, 1, {}});
-      return true;
+      return push({Kind::Truth, 1, {}});
     case Code::NewFalse:
-      push({Kind::Truth, 0, {}});
-      return true;
+      return push({Kind::Truth, 0, {}});
     case Code::EmptyTuple:
-      push_sequence(Kind::Tuple, {});
-      return true;
+      return push_sequence(Kind::Tuple, {});
     case Code::EmptyList:
-      push_sequence(Kind::List, {});
-      return true;
+      return push_sequence(Kind::List, {});
     case Code::EmptyDict:
-      push_dictionary();
-      return true;
+      return push_dictionary();
     case Code::Mark:
-      mark();
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool Machine::push_number_or_text(std::uint8_t code) {
-  switch (static_cast<Code>(code)) {
+      return mark();
     case Code::BinInt:
-      push_integer(input_.take_number<std::int32_t>("a number"));
-      return true;
+      return push_integer(input_.take_number<std::int32_t>("a number"));
     case Code::BinInt1:
-      push_integer(input_.take_number<std::uint8_t>("a number"));
-      return true;
+      return push_integer(input_.take_number<std::uint8_t>("a number"));
     case Code::BinInt2:
-      push_integer(input_.take_number<std::uint16_t>("a number"));
-      return true;
+      return push_integer(input_.take_number<std::uint16_t>("a number"));
     case Code::Long1:
-      push_long();
-      return true;
+      return push_long();
     case Code::BinFloat:
       input_.skip(8, "a number");
-      push({Kind::Real, 0, {}});
-      return true;
-    case Code::BinUnicode: {
-      const auto length = input_.take_number<std::uint32_t>("a length");
-      push({Kind::Text, 0, input_.take_text(length, "text")});
-      return true;
-    }
-    case Code::ShortBinString: {
-      const auto length = input_.take_number<std::uint8_t>("a length");
-      push({Kind::Text, 0, input_.take_text(length, "text")});
-      return true;
-    }
-    default:
-      return false;
-  }
-}
-
-bool Machine::build(std::uint8_t code) {
-  switch (static_cast<Code>(code)) {
+      return push({Kind::Real, 0, {}});
+    case Code::BinUnicode:
+      return push_text(input_.take_number<std::uint32_t>("a length"));
+    case Code::ShortBinString:
+      return push_text(input_.take_number<std::uint8_t>("a length"));
     case Code::Tuple:
-      push_sequence(Kind::Tuple, pop_to_mark());
-      return true;
+      return push_sequence(Kind::Tuple, pop_to_mark());
     case Code::Tuple1:
-      push_sequence(Kind::Tuple, pop_last(1));
-      return true;
+      return push_sequence(Kind::Tuple, pop_last(1));
     case Code::Tuple2:
-      push_sequence(Kind::Tuple, pop_last(2));
-      return true;
+      return push_sequence(Kind::Tuple, pop_last(2));
     case Code::Tuple3:
-      push_sequence(Kind::Tuple, pop_last(3));
-      return true;
+      return push_sequence(Kind::Tuple, pop_last(3));
     case Code::Append:
-      append(pop_last(1));
-      return true;
+      return append(pop_last(1));
     case Code::Appends:
-      append(pop_to_mark());
-      return true;
+      return append(pop_to_mark());
     case Code::SetItem:
-      set_items(pop_last(2));
-      return true;
+      return set_items(pop_last(2));
     case Code::SetItems:
-      set_items(pop_to_mark());
-      return true;
+      return set_items(pop_to_mark());
     case Code::Build:
-      drop_state();
-      return true;
+      return drop_state();
     case Code::BinPersId:
-      push_storage();
-      return true;
+      return push_storage();
     case Code::Reduce:
-      call();
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool Machine::use_memo(std::uint8_t code) {
-  switch (static_cast<Code>(code)) {
+      return call();
     case Code::BinPut:
       memo_[input_.take_number<std::uint8_t>("a number")] = top();
-      return true;
+      return;
     case Code::LongBinPut:
       memo_[input_.take_number<std::uint32_t>("a number")] = top();
-      return true;
+      return;
     case Code::BinGet:
-      push_memo(input_.take_number<std::uint8_t>("a number"));
-      return true;
+      return push_memo(input_.take_number<std::uint8_t>("a number"));
     case Code::LongBinGet:
-      push_memo(input_.take_number<std::uint32_t>("a number"));
-      return true;
+      return push_memo(input_.take_number<std::uint32_t>("a number"));
     case Code::Proto:
-      check_protocol();
-      return true;
+      return check_protocol();
     case Code::Global:
-      push_global();
-      return true;
+      return push_global();
     default:
-      return false;
+      refuse("is not among the instructions that weights need; {}", Remedy);
   }
 }
 
@@ -200,6 +139,10 @@ void Machine::push_global() {
            in_quotes(fmt::format("{}.{}", module, name)), Remedy);
   }
   push(*value);
+}
+
+void Machine::push_text(std::uint32_t length) {
+  push({Kind::Text, 0, input_.take_text(length, "text")});
 }
 
 void Machine::push_sequence(Kind kind, Sequence values) {

@@ -34,15 +34,11 @@ class Machine {
 
  private:
   void execute(std::uint8_t code);
-  bool push_constant(std::uint8_t code);
-  bool push_number_or_text(std::uint8_t code);
-  bool build(std::uint8_t code);
-  bool use_memo(std::uint8_t code);
-
   void check_protocol();
   void push(Value value) { stack_.push_back(value); }
   void push_integer(std::int64_t number) { push({Kind::Integer, number, {}}); }
   void push_long();
+  void push_text(std::uint32_t length);
   void push_global();
   void push_sequence(Kind kind, Sequence values);
   void push_dictionary();
