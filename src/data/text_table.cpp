@@ -10,7 +10,6 @@
 #include "base/utf8.hpp"
 #include "io/payload_reader.hpp"
 #include "io/refuse_file.hpp"
-#include "io/safetensors_format.hpp"
 
 namespace rcap {
 namespace {

@@ -22,22 +22,15 @@ WeightFile::Format format_of(const fs::path& path) {
 
 }  // namespace
 
-struct WeightFile::Contents {
-  std::unique_ptr<SafetensorsFile> safetensors;
-  std::unique_ptr<PthFile> pth;
-  std::vector<std::unique_ptr<std::byte[]>> copies;  ///< of misaligned tensors
-};
-
-WeightFile::WeightFile(const fs::path& path)
-    : contents_(std::make_unique<Contents>()), format_(format_of(path)) {
+WeightFile::WeightFile(const fs::path& path) : format_(format_of(path)) {
   if (format_ == Format::Pth) {
-    contents_->pth = std::make_unique<PthFile>(path);
-    const auto tensors = contents_->pth->tensors();
+    pth_ = std::make_unique<PthFile>(path);
+    const auto tensors = pth_->tensors();
     tensors_.assign(tensors.begin(), tensors.end());
     return;
   }
-  contents_->safetensors = std::make_unique<SafetensorsFile>(path);
-  const auto tensors = contents_->safetensors->tensors();
+  safetensors_ = std::make_unique<SafetensorsFile>(path);
+  const auto tensors = safetensors_->tensors();
   tensors_.assign(tensors.begin(), tensors.end());
   for (TensorView& tensor : tensors_) {
     const auto address = reinterpret_cast<std::uintptr_t>(tensor.data.data());
@@ -45,7 +38,7 @@ WeightFile::WeightFile(const fs::path& path)
     auto copy = std::make_unique_for_overwrite<std::byte[]>(tensor.data.size());
     std::memcpy(copy.get(), tensor.data.data(), tensor.data.size());
     tensor.data = {copy.get(), tensor.data.size()};
-    contents_->copies.push_back(std::move(copy));
+    copies_.push_back(std::move(copy));
   }
 }
 
@@ -56,11 +49,11 @@ const TensorView* WeightFile::find(std::string_view name) const noexcept {
 }
 
 std::string_view WeightFile::wrapper() const noexcept {
-  return contents_->pth ? contents_->pth->wrapper() : std::string_view();
+  return pth_ ? pth_->wrapper() : std::string_view();
 }
 
 std::span<const std::string> WeightFile::passed_over() const noexcept {
-  return contents_->pth ? contents_->pth->passed_over() : std::span<const std::string>();
+  return pth_ ? pth_->passed_over() : std::span<const std::string>();
 }
 
 }  // namespace rcap

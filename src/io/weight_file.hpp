@@ -11,6 +11,8 @@
 
 namespace rcap {
 
+class PthFile;
+
 /// Weights of a network, read from a safetensors file or from one that PyTorch's `torch.save`
 /// wrote (`.pth`). The first bytes tell which it is; the name of the file plays no part.
 ///
@@ -44,11 +46,11 @@ class WeightFile {
   [[nodiscard]] std::span<const std::string> passed_over() const noexcept;
 
  private:
-  struct Contents;
-
-  std::unique_ptr<Contents> contents_;
-  std::vector<TensorView> tensors_;
   Format format_;
+  std::unique_ptr<SafetensorsFile> safetensors_;
+  std::unique_ptr<PthFile> pth_;
+  std::vector<std::unique_ptr<std::byte[]>> copies_;  ///< of misaligned tensors
+  std::vector<TensorView> tensors_;
 };
 
 }  // namespace rcap

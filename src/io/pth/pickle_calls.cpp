@@ -6,7 +6,6 @@
 
 #include "base/quoting.hpp"
 #include "io/pth/pickle_machine.hpp"
-#include "io/safetensors_format.hpp"
 
 namespace rcap::pickle {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "base/quoting.hpp"
 #include "io/pth/pickle_names.hpp"
-#include "io/safetensors_format.hpp"
 
 namespace rcap::pickle {
 namespace {

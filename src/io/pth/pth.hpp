@@ -49,19 +49,19 @@ class PthFile {
 
   /// All tensors, in the order of the dictionary; at least one. They are contiguous and
   /// aligned to their element, and point into the file where it has them so.
-  [[nodiscard]] std::span<const TensorView> tensors() const noexcept;
-  /// The tensor of that name, or nullptr.
-  [[nodiscard]] const TensorView* find(std::string_view name) const noexcept;
+  [[nodiscard]] std::span<const TensorView> tensors() const noexcept { return tensors_; }
 
   /// The keys that lead to the dictionary, joined by dots; empty for the outermost one.
-  [[nodiscard]] std::string_view wrapper() const noexcept;
+  [[nodiscard]] std::string_view wrapper() const noexcept { return wrapper_; }
   /// The keys of other dictionaries that could have been taken.
-  [[nodiscard]] std::span<const std::string> passed_over() const noexcept;
+  [[nodiscard]] std::span<const std::string> passed_over() const noexcept { return passed_over_; }
 
  private:
-  struct Contents;
-
-  std::unique_ptr<Contents> contents_;
+  std::unique_ptr<FileMapping> file_;
+  std::vector<std::unique_ptr<std::byte[]>> copies_;  ///< of tensors that did not lie as wanted
+  std::vector<TensorView> tensors_;
+  std::string wrapper_;
+  std::vector<std::string> passed_over_;
 };
 
 }  // namespace rcap

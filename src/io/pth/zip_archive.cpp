@@ -8,7 +8,6 @@
 
 #include "base/quoting.hpp"
 #include "io/pth/pth_bytes.hpp"
-#include "io/safetensors_format.hpp"
 
 namespace rcap::pth {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "io/pth/pickle_machine.hpp"
 #include "io/pth/pth_fixture.hpp"
+#include "io/safetensors_format.hpp"
 #include "memory_file.hpp"
 
 namespace rcap {
@@ -28,7 +29,7 @@ void expect_well_formed(const PthFile& file) {
                                           std::multiplies<>());
     EXPECT_EQ(tensor.data.size(), static_cast<std::size_t>(elements) * bytes_of(tensor.type));
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.data.data()) % bytes_of(tensor.type), 0);
-    EXPECT_EQ(file.find(tensor.name), &tensor);
+    EXPECT_EQ(safetensors::find_tensor(file.tensors(), tensor.name), &tensor);
     // Under a sanitizer this tells whether the bytes are there.
     for (const std::byte byte : tensor.data) sum += std::to_integer<unsigned>(byte);
   }
@@ -43,11 +44,12 @@ void expect_small_file(const PthFile& file) {
   EXPECT_EQ(file.tensors()[0].type, TensorType::F32);
   EXPECT_EQ(file.tensors()[0].shape, (Shape{2, 3}));
   EXPECT_THAT(floats_of(file.tensors()[0]), ElementsAre(0, 1, 2, 3, 4, 5));
-  EXPECT_EQ(file.find("turned")->shape, (Shape{3, 2}));
-  EXPECT_THAT(floats_of(*file.find("turned")), ElementsAre(0, 3, 1, 4, 2, 5));
-  EXPECT_EQ(file.find("flags")->type, TensorType::Bool);
-  EXPECT_EQ(file.find("flags")->data[2], std::byte{1});
-  EXPECT_EQ(file.find("bias"), nullptr);
+  EXPECT_EQ(safetensors::find_tensor(file.tensors(), "turned")->shape, (Shape{3, 2}));
+  EXPECT_THAT(floats_of(*safetensors::find_tensor(file.tensors(), "turned")),
+              ElementsAre(0, 3, 1, 4, 2, 5));
+  EXPECT_EQ(safetensors::find_tensor(file.tensors(), "flags")->type, TensorType::Bool);
+  EXPECT_EQ(safetensors::find_tensor(file.tensors(), "flags")->data[2], std::byte{1});
+  EXPECT_EQ(safetensors::find_tensor(file.tensors(), "bias"), nullptr);
   EXPECT_EQ(file.wrapper(), "");
   EXPECT_TRUE(file.passed_over().empty());
 }
@@ -86,7 +88,7 @@ TEST_F(Pth, TakesAveragedWeightsBeforeTrainedOnes) {
   const PthFile file(path());
   EXPECT_EQ(file.wrapper(), "teacher");
   EXPECT_THAT(file.passed_over(), ElementsAre("state_dict", "model.model_ema", "model.teacher"));
-  EXPECT_NE(file.find("b"), nullptr);
+  EXPECT_NE(safetensors::find_tensor(file.tensors(), "b"), nullptr);
 }
 
 TEST_F(Pth, IsNotCaughtByADictionaryThatHoldsItself) {

@@ -1,4 +1,4 @@
-#include "io/pth/pth_tensors.hpp"
+#include "io/pth/pth.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,17 +11,24 @@
 
 #include <fmt/format.h>
 
+#include "base/file_mapping.hpp"
 #include "base/quoting.hpp"
 #include "base/utf8.hpp"
 #include "io/pth/pth_bytes.hpp"
+#include "io/pth/pth_container.hpp"
 #include "io/safetensors_format.hpp"
 
-namespace rcap::pth {
+namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::string_view_literals;
 using pickle::Kind;
+using pth::Container;
+using pth::refuse;
+
+/// Memory of tensors that could not be used as they lie in the file.
+using Copies = std::vector<std::unique_ptr<std::byte[]>>;
 
 /// In the order of preference.
 constexpr std::array Wrappers = {"model_ema"sv, "teacher"sv, "state_dict"sv, "model"sv};
@@ -250,9 +257,9 @@ class TensorMaker {
   std::uint64_t copied_ = 0;
 };
 
-}  // namespace
-
-Weights find_weights(const fs::path& path, const Container& container) {
+/// Every dictionary of a file that could be meant, as `PthFile` says; at least one.
+std::vector<WeightsSearch::Candidate> find_weights(const fs::path& path,
+                                                   const Container& container) {
   const pickle::Objects& objects = container.objects;
   if (container.root.kind != Kind::Dictionary) {
     refuse(path, "does not hold a dictionary; save model.state_dict()");
@@ -266,11 +273,7 @@ Weights find_weights(const fs::path& path, const Container& container) {
            "model.state_dict()",
            fmt::join(Wrappers, ", "), list_keys(objects.dictionaries[root]));
   }
-  Weights weights{search.candidates[0].dictionary, search.candidates[0].wrapper, {}};
-  for (std::size_t i = 1; i < search.candidates.size(); ++i) {
-    weights.passed_over.push_back(search.candidates[i].wrapper);
-  }
-  return weights;
+  return std::move(search.candidates);
 }
 
 std::vector<TensorView> make_tensors(const fs::path& path, const Container& container,
@@ -290,4 +293,20 @@ std::vector<TensorView> make_tensors(const fs::path& path, const Container& cont
   return tensors;
 }
 
-}  // namespace rcap::pth
+}  // namespace
+
+PthFile::PthFile(const fs::path& path)
+    : file_(std::make_unique<FileMapping>(path, pth::where(path))) {
+  const Container container = pth::read_container(path, file_->bytes());
+  auto candidates = find_weights(path, container);
+  wrapper_ = std::move(candidates[0].wrapper);
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    passed_over_.push_back(std::move(candidates[i].wrapper));
+  }
+  tensors_ = make_tensors(path, container, container.objects.dictionaries[candidates[0].dictionary],
+                          file_->bytes().size(), copies_);
+}
+
+PthFile::~PthFile() = default;
+
+}  // namespace rcap
