@@ -1,7 +1,6 @@
 #include "base/quoting.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace rcap {
 
@@ -19,6 +18,15 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
     text.replace(at, what.size(), by);
   }
   return text;
+}
+
+std::string first_few(std::span<const std::string> names, std::size_t most,
+                      std::string_view between) {
+  std::string text;
+  for (const std::string& name : names.first(std::min(names.size(), most))) {
+    text.append(text.empty() ? "" : between).append(name);
+  }
+  return names.size() > most ? text + " ..." : text;
 }
 
 }  // namespace rcap

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,5 +13,9 @@ namespace rcap {
 
 /// The text with `by` wherever it has `what`.
 [[nodiscard]] std::string replaced(std::string text, std::string_view what, std::string_view by);
+
+/// The first `most` of some names, for a message: "a, b, c", with " ..." where there are more.
+[[nodiscard]] std::string first_few(std::span<const std::string> names, std::size_t most,
+                                    std::string_view between = ", ");
 
 }  // namespace rcap

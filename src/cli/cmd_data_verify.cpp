@@ -105,7 +105,7 @@ DataReport verify_entry(const CatalogueEntry& entry, const fs::path& folder, boo
 }
 
 DataReport verify_image_folder(const fs::path& folder, ProgressBar& progress) {
-  ImageFolderOptions options;
+  ImageFileOptions options;
   options.refuse_empty = false;
   options.threads = available_threads();
   DataReport report;

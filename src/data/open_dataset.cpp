@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "data/sets/synthetic_images.hpp"
 #include "data/sets/waterbirds.hpp"
 #include "data/tables/table.hpp"
+#include "io/payload_reader.hpp"
 #include "io/refuse_file.hpp"
 #include "rcap/core/error.hpp"
 
@@ -74,25 +74,12 @@ Dataset open_cifar100(const DatasetOptions& options) {
   return dataset;
 }
 
-/// Of networks trained on ImageNet, and so of all that begin with their weights.
-const Normalization& imagenet_normalization() {
-  static const Normalization normalization{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
-  return normalization;
-}
-
 Dataset open_files(Dataset (*open)(const fs::path&, const ImageFileOptions&),
                    const DatasetOptions& options) {
-  Dataset dataset = open(options.folder, {options.skip_bad, options.threads, options.least_side});
-  dataset.normalization = imagenet_normalization();
-  return dataset;
-}
-
-Dataset open_folder(const DatasetOptions& options) {
-  Dataset dataset = open_image_folder(options.folder, {.seed = options.seed,
-                                                       .skip_bad = options.skip_bad,
-                                                       .threads = options.threads,
-                                                       .least_side = options.least_side});
-  dataset.normalization = imagenet_normalization();
+  Dataset dataset =
+      open(options.folder, {options.skip_bad, options.threads, options.least_side, options.seed});
+  // Of networks trained on ImageNet, and so of all that begin with their weights.
+  dataset.normalization = {{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
   return dataset;
 }
 
@@ -109,11 +96,9 @@ Dataset open_synthetic(const DatasetOptions& options) {
   return make_synthetic_images(options.seed);
 }
 
-using Open = Dataset (*)(const DatasetOptions&);
-
 struct Row {
   DatasetInfo info;
-  Open open;
+  Dataset (*open)(const DatasetOptions&);
 };
 
 constexpr std::array Rows{
@@ -131,7 +116,8 @@ constexpr std::array Rows{
         [](const DatasetOptions& options) { return open_files(open_celeba, options); }},
     Row{{"inaturalist", "579,184 + 95,986 animals and plants (2017), 13 classes"},
         [](const DatasetOptions& options) { return open_files(open_inaturalist, options); }},
-    Row{{"image-folder", "JPEG and PNG files of your own, a folder for each class"}, open_folder},
+    Row{{"image-folder", "JPEG and PNG files of your own, a folder for each class"},
+        [](const DatasetOptions& options) { return open_files(open_image_folder, options); }},
     Row{{"table", "numbers and categories of your own, in CSV or .npy files"}, open_rows},
     Row{{"synthetic", "6,000 + 1,000 generated grey images, 28 x 28, 10 classes"}, open_synthetic},
 };
@@ -165,8 +151,7 @@ fs::path choose_folder(std::string_view name, const fs::path& given) {
             ? ", a folder with train and val in it, or with a folder for each class"
             : fmt::format(", where {} from {} is unpacked", entry->unpacked_as, entry->address)));
   }
-  std::error_code ignored;
-  if (fs::is_directory(folder, ignored)) return folder;
+  if (is_folder(folder)) return folder;
   refuse_file(name, "there is no folder {}{}", folder.string(),
               entry == nullptr ? "" : fmt::format("; {}", entry->remedy));
 }

@@ -168,6 +168,16 @@ void read_file(const fs::path& path, std::uint64_t most_bytes, std::vector<std::
   }
 }
 
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
 std::uint64_t size_of_file(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);

@@ -45,6 +45,11 @@ class PayloadReader {
 void read_file(const std::filesystem::path& path, std::uint64_t most_bytes,
                std::vector<std::uint8_t>& bytes);
 
+/// Whether there is something of this name; what cannot be looked at is not there.
+[[nodiscard]] bool is_there(const std::filesystem::path& path);
+/// Whether it is a folder.
+[[nodiscard]] bool is_folder(const std::filesystem::path& path);
+
 /// The size of a regular file.
 /// @throws BadFile  if there is none; names the path and the reason
 [[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);

@@ -12,9 +12,12 @@ namespace rcap {
 
 /// How a data set of images in files is opened.
 struct ImageFileOptions {
-  bool skip_bad = false;  ///< leave out images that are missing or cannot be decoded
-  int threads = 1;        ///< for checks and listings
-  int least_side = 0;     ///< as `decode_image` has it
+  bool skip_bad = false;   ///< leave out images that are missing or cannot be decoded
+  int threads = 1;         ///< for checks and listings
+  int least_side = 0;      ///< as `decode_image` has it
+  std::uint64_t seed = 0;  ///< of the part that an image folder holds out
+  /// Of an image folder. Off: an empty file is found only when it is read, as other bad images are.
+  bool refuse_empty = true;
 };
 
 /// Images in files of their own, decoded when they are read.

@@ -17,6 +17,7 @@
 #include "data/packs/pack_tables.hpp"
 #include "data/packs/packed_format.hpp"
 #include "data/packs/partial_pack.hpp"
+#include "io/payload_reader.hpp"
 #include "io/refuse_file.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/workers.hpp"
@@ -230,8 +231,7 @@ class Packer {
 
 /// The summary of a file that an earlier call has finished; nothing where there is none.
 std::optional<PackSummary> find_finished(const fs::path& out, std::uint64_t plan) {
-  std::error_code ignored;
-  if (!fs::exists(out, ignored)) return std::nullopt;
+  if (!is_there(out)) return std::nullopt;
   if (is_packed(out)) {
     const PackedDataset packed = open_packed(out);
     const Dataset& dataset = packed.dataset;

@@ -1,10 +1,10 @@
 #include "data/packs/pack_tables.hpp"
 
 #include <cstddef>
-#include <string_view>
 
 #include <fmt/format.h>
 
+#include "base/quoting.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -82,13 +82,11 @@ std::vector<std::string> PackTables::remarks() const {
   std::vector<std::string> remarks = dataset_.remarks;
   const auto& reasons = partial_.reasons();
   if (reasons.empty()) return remarks;
-  std::vector<std::string_view> named;
-  for (const auto& [image, reason] : reasons) {
-    if (named.size() < MostImagesNamed) named.push_back(reason);
-  }
-  remarks.push_back(fmt::format("{} of {} images cannot be decoded and are left out: {}{}",
-                                reasons.size(), partial_.records().size(), fmt::join(named, " | "),
-                                reasons.size() > named.size() ? " ..." : ""));
+  std::vector<std::string> texts;
+  for (const auto& [image, reason] : reasons) texts.push_back(reason);
+  remarks.push_back(fmt::format("{} of {} images cannot be decoded and are left out: {}",
+                                reasons.size(), partial_.records().size(),
+                                first_few(texts, MostImagesNamed, " | ")));
   return remarks;
 }
 

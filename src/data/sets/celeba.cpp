@@ -9,9 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/quoting.hpp"
-#include "data/sets/listed_images.hpp"
+#include "data/sets/file_list.hpp"
 #include "data/sets/official_counts.hpp"
 #include "data/text_table.hpp"
+#include "io/payload_reader.hpp"
 #include "io/refuse_file.hpp"
 
 namespace rcap {
@@ -21,7 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view ImageFolderName = "img_align_celeba";
 constexpr std::string_view Publisher = "http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html";
-constexpr std::uint8_t TrainSplit = 0, TestSplit = 2;
 
 constexpr std::array<std::int64_t, 4> TrainGroups{71629, 66874, 22880, 1387};
 constexpr std::array<std::int64_t, 4> TestGroups{9767, 7535, 2480, 180};
@@ -56,61 +56,45 @@ Places places_of(const PathList& files) {
   return places;
 }
 
-/// Both lists as one: images in the order of the partition.
-struct JoinedLists {
-  CelebaPartition partition;
-  std::vector<ClassId> labels;
-  std::vector<std::int32_t> groups;
-};
-
 [[noreturn]] void refuse_unmatched(const std::string& file, const fs::path& in,
                                    const fs::path& not_in) {
   refuse_file(in, "names {}, which {} does not; take both lists from one source", in_quotes(file),
               not_in.string());
 }
 
-JoinedLists join_lists(const fs::path& attributes_path, const fs::path& partition_path) {
+/// Both lists as one: images in the order of the partition.
+ImageRows join_lists(const fs::path& attributes_path, const fs::path& partition_path) {
   const CelebaAttributes attributes = read_celeba_attributes(attributes_path);
-  JoinedLists joined{read_celeba_partition(partition_path), {}, {}};
+  CelebaPartition partition = read_celeba_partition(partition_path);
+  ImageRows rows{std::move(partition.files), {}, {}, std::move(partition.splits)};
   Places places = places_of(attributes.files);
-  for (std::size_t i = 0; i < joined.partition.files.size(); ++i) {
-    const std::string file = joined.partition.files[i];
+  for (std::size_t i = 0; i < rows.files.size(); ++i) {
+    const std::string file = rows.files[i];
     const auto place = places.find(file);
     if (place == places.end()) refuse_unmatched(file, partition_path, attributes_path);
     const std::uint8_t blond = attributes.blond[place->second];
-    joined.labels.push_back(blond);
-    joined.groups.push_back(2 * blond + attributes.male[place->second]);
+    rows.labels.push_back(blond);
+    rows.groups.push_back(2 * blond + attributes.male[place->second]);
     places.erase(place);
   }
   for (std::size_t i = 0; !places.empty() && i < attributes.files.size(); ++i) {
     const std::string file = attributes.files[i];
     if (places.contains(file)) refuse_unmatched(file, attributes_path, partition_path);
   }
-  return joined;
-}
-
-FileList take_split(const JoinedLists& lists, const fs::path& folder, std::uint8_t split) {
-  FileList list{folder, {}, {}, {}};
-  for (std::size_t i = 0; i < lists.labels.size(); ++i) {
-    if (lists.partition.splits[i] != split) continue;
-    list.files.add(lists.partition.files[i]);
-    list.labels.push_back(lists.labels[i]);
-    list.groups.push_back(lists.groups[i]);
-  }
-  return list;
+  return rows;
 }
 
 }  // namespace
 
 Dataset open_celeba(const fs::path& folder, const ImageFileOptions& options) {
   const fs::path partition_path = find_list(folder, "list_eval_partition");
-  const JoinedLists lists = join_lists(find_list(folder, "list_attr_celeba"), partition_path);
+  const ImageRows rows = join_lists(find_list(folder, "list_attr_celeba"), partition_path);
   const fs::path images = find_image_folder(folder);
   Dataset dataset;
   dataset.name = "celeba";
   dataset.class_names = {"not blond", "blond"};
   dataset.group_names = {"not blond/female", "not blond/male", "blond/female", "blond/male"};
-  open_listed_images({take_split(lists, images, TrainSplit), take_split(lists, images, TestSplit),
+  open_listed_images({rows.take(ImageRows::Train, images), rows.take(ImageRows::Test, images),
                       partition_path.string(), partition_path.string(),
                       fmt::format("unpack {}.zip again", ImageFolderName)},
                      options, dataset);

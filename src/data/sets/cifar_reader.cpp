@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -91,11 +90,6 @@ constexpr CifarFormat Formats[] = {
 const CifarFormat& format_of(CifarKind kind) { return Formats[kind == CifarKind::Cifar10 ? 0 : 1]; }
 const CifarFormat& other_than(CifarKind kind) {
   return Formats[kind == CifarKind::Cifar10 ? 1 : 0];
-}
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
 }
 
 bool has_any_file(const fs::path& folder, const CifarFormat& format) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/quoting.hpp"
 #include "data/images/decode_image.hpp"
 #include "io/refuse_file.hpp"
 
@@ -104,11 +105,9 @@ void remark_absent_classes(std::span<const std::string> class_names,
   std::set_difference(class_names.begin(), class_names.end(), present.begin(), present.end(),
                       std::back_inserter(absent));
   if (absent.empty()) return;
-  const std::size_t named = std::min(absent.size(), MostClassesNamed);
-  remarks.push_back(fmt::format("{} of {} classes have no image in {}: {}{}", absent.size(),
+  remarks.push_back(fmt::format("{} of {} classes have no image in {}: {}", absent.size(),
                                 class_names.size(), folder.string(),
-                                fmt::join(std::span(absent).first(named), ", "),
-                                absent.size() > named ? " ..." : ""));
+                                first_few(absent, MostClassesNamed)));
 }
 
 }  // namespace rcap

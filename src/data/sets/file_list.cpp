@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/quoting.hpp"
 #include "data/images/bad_images.hpp"
-#include "data/images/file_images.hpp"
 #include "io/refuse_file.hpp"
 #include "rcap/core/error.hpp"
 
@@ -37,28 +37,6 @@ FileList without(const FileList& list, std::span<const std::size_t> places) {
   return kept;
 }
 
-/// "a, b, c ..."
-std::string name_first(std::span<const std::string> all, std::string_view between) {
-  const std::size_t named = std::min(all.size(), MostImagesNamed);
-  return fmt::format("{}{}", fmt::join(all.first(named), between),
-                     all.size() > named ? " ..." : "");
-}
-
-std::string name_first_files(const FileList& list, std::span<const std::size_t> places) {
-  std::vector<std::string> names;
-  for (const std::size_t place : places.first(std::min(places.size(), MostImagesNamed + 1))) {
-    names.push_back(list.files[place]);
-  }
-  return name_first(names, ", ");
-}
-
-std::string describe_missing(const FileList& list, std::span<const std::size_t> missing,
-                             std::string_view source) {
-  return fmt::format("{} of the {} images that {} names are not in {}: {}", missing.size(),
-                     list.files.size(), source, list.folder.string(),
-                     name_first_files(list, missing));
-}
-
 /// Which files of one folder are there.
 std::unordered_set<std::string> list_names(const fs::path& folder) {
   std::unordered_set<std::string> names;
@@ -73,10 +51,15 @@ std::unordered_set<std::string> list_names(const fs::path& folder) {
   return names;
 }
 
+std::vector<bool> classes_with_images(const FileList& list, std::size_t class_count) {
+  std::vector<bool> has_images(class_count);
+  for (const ClassId label : list.labels) has_images[static_cast<std::size_t>(label)] = true;
+  return has_images;
+}
+
 void refuse_lost_class(const FileList& list, const FileList& kept, std::span<const BadImage> bad,
                        std::span<const std::string> class_names) {
-  std::vector<bool> has_images(class_names.size());
-  for (const ClassId label : kept.labels) has_images[static_cast<std::size_t>(label)] = true;
+  const std::vector<bool> has_images = classes_with_images(kept, class_names.size());
   for (const BadImage& image : bad) {
     const auto label = static_cast<std::size_t>(list.labels[static_cast<std::size_t>(image.id)]);
     if (has_images[label]) continue;
@@ -85,21 +68,54 @@ void refuse_lost_class(const FileList& list, const FileList& kept, std::span<con
   }
 }
 
+void check_every_class_has_images(const FileList& list, std::span<const std::string> class_names,
+                                  const std::string& source) {
+  const std::vector<bool> has_images = classes_with_images(list, class_names.size());
+  const auto lost = std::ranges::find(has_images, false);
+  if (lost == has_images.end()) return;
+  refuse_file(source, "class {} has no training image; every class needs images to learn from",
+              class_names[static_cast<std::size_t>(lost - has_images.begin())]);
+}
+
+/// @param source  what names the files
+/// @param remedy  where they come from
+FileList check_images(FileList list, const std::string& source, const std::string& remedy,
+                      bool skip_bad, const Workers& workers, Dataset& dataset) {
+  const std::vector<std::size_t> missing = find_missing_files(list, workers);
+  if (!missing.empty()) {
+    std::vector<std::string> names;
+    for (const std::size_t place :
+         std::span(missing).first(std::min(missing.size(), MostImagesNamed + 1)))
+      names.push_back(list.files[place]);
+    const std::string finding = fmt::format(
+        "{} of the {} images that {} names are not in {}: {}", missing.size(), list.files.size(),
+        source, list.folder.string(), first_few(names, MostImagesNamed));
+    if (!skip_bad)
+      throw BadFile(fmt::format("{}; {}, or leave them out with skip-bad", finding, remedy));
+    dataset.remarks.push_back(finding + "; they are left out");
+    list = without(list, missing);
+  }
+  return skip_bad
+             ? without_bad_images(std::move(list), workers, dataset.class_names, dataset.remarks)
+             : list;
+}
+
 }  // namespace
-
-bool is_folder(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
-}
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
 
 Split make_split(FileList list, int least_side) {
   return {std::make_shared<FileImages>(std::move(list.folder), std::move(list.files), least_side),
           std::move(list.labels), std::move(list.groups)};
+}
+
+FileList ImageRows::take(std::uint8_t split, const fs::path& folder) const {
+  FileList list{folder, {}, {}, {}};
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    if (splits[i] != split) continue;
+    list.files.add(files[i]);
+    list.labels.push_back(labels[i]);
+    list.groups.push_back(groups[i]);
+  }
+  return list;
 }
 
 FileList without_bad_images(FileList list, const Workers& workers,
@@ -117,7 +133,7 @@ FileList without_bad_images(FileList list, const Workers& workers,
   refuse_lost_class(list, kept, bad, class_names);
   remarks.push_back(fmt::format("{} of {} images in {} cannot be decoded and are left out: {}",
                                 bad.size(), list.labels.size(), list.folder.string(),
-                                name_first(reasons, " | ")));
+                                first_few(reasons, MostImagesNamed, " | ")));
   return kept;
 }
 
@@ -142,31 +158,19 @@ std::vector<std::size_t> find_missing_files(const FileList& list, const Workers&
   return missing;
 }
 
-FileList without_missing_files(FileList list, const Workers& workers, std::string_view source,
-                               std::vector<std::string>& remarks) {
-  const std::vector<std::size_t> missing = find_missing_files(list, workers);
-  if (missing.empty()) return list;
-  remarks.push_back(describe_missing(list, missing, source) + "; they are left out");
-  return without(list, missing);
-}
-
-void check_no_file_is_missing(const FileList& list, const Workers& workers, std::string_view source,
-                              std::string_view remedy) {
-  const std::vector<std::size_t> missing = find_missing_files(list, workers);
-  if (missing.empty()) return;
-  throw BadFile(fmt::format("{}; {}, or leave them out with skip-bad",
-                            describe_missing(list, missing, source), remedy));
-}
-
-void check_every_class_has_images(const FileList& list, std::span<const std::string> class_names,
-                                  std::string_view source) {
-  std::vector<bool> has_images(class_names.size());
-  for (const ClassId label : list.labels) has_images[static_cast<std::size_t>(label)] = true;
-  for (std::size_t j = 0; j < class_names.size(); ++j) {
-    if (has_images[j]) continue;
-    refuse_file(source, "class {} has no training image; every class needs images to learn from",
-                class_names[j]);
+void open_listed_images(ListedImages listed, const ImageFileOptions& options, Dataset& dataset) {
+  const Workers workers(options.threads);
+  const auto check = [&](FileList& list, const std::string& source) {
+    return check_images(std::move(list), source, listed.remedy, options.skip_bad, workers, dataset);
+  };
+  FileList train = check(listed.train, listed.train_source);
+  FileList test = check(listed.test, listed.test_source);
+  check_every_class_has_images(train, dataset.class_names, listed.train_source);
+  if (test.files.empty()) {
+    refuse_file(listed.test_source, "names no test image; there is nothing to evaluate with");
   }
+  dataset.train = make_split(std::move(train), options.least_side);
+  dataset.test = make_split(std::move(test), options.least_side);
 }
 
 }  // namespace rcap

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "data/dataset.hpp"
+#include "data/images/file_images.hpp"
 #include "data/images/path_list.hpp"
 #include "rcap/core/workers.hpp"
 
@@ -23,10 +23,17 @@ struct FileList {
 
 [[nodiscard]] Split make_split(FileList list, int least_side);
 
-/// Whether there is a folder; one that cannot be looked at is none.
-[[nodiscard]] bool is_folder(const std::filesystem::path& path);
-/// Whether there is something of this name.
-[[nodiscard]] bool is_there(const std::filesystem::path& path);
+/// The rows of a list of images that tells the splits apart.
+struct ImageRows {
+  static constexpr std::uint8_t Train = 0, Test = 2;  ///< 1 is for validation
+
+  PathList files;
+  std::vector<ClassId> labels;
+  std::vector<std::int32_t> groups;
+  std::vector<std::uint8_t> splits;
+
+  [[nodiscard]] FileList take(std::uint8_t split, const std::filesystem::path& folder) const;
+};
 
 /// The list without the images that cannot be decoded. A remark names the first few.
 /// @throws BadFile  if nothing is left of a class
@@ -39,18 +46,18 @@ struct FileList {
 [[nodiscard]] std::vector<std::size_t> find_missing_files(const FileList& list,
                                                           const Workers& workers);
 
-/// The list without the files that are not there. A remark names the first few.
-/// @param source  what names the files, for the remark
-[[nodiscard]] FileList without_missing_files(FileList list, const Workers& workers,
-                                             std::string_view source,
-                                             std::vector<std::string>& remarks);
+/// Both splits of a data set that comes with a list of its images.
+struct ListedImages {
+  FileList train;
+  FileList test;
+  std::string train_source;  ///< the file that names the training images, for messages
+  std::string test_source;   ///< likewise
+  std::string remedy;        ///< where missing images come from, in words
+};
 
-/// @throws BadFile  if files are not there; names the first few and the remedy
-void check_no_file_is_missing(const FileList& list, const Workers& workers, std::string_view source,
-                              std::string_view remedy);
-
-/// @throws BadFile  if a class has no image: there is nothing to learn it from
-void check_every_class_has_images(const FileList& list, std::span<const std::string> class_names,
-                                  std::string_view source);
+/// Fills the splits of a data set whose class names are there already: all images must be on
+/// disk, or those that are not, or cannot be decoded, are left out (`skip_bad`), with a remark.
+/// @throws BadFile  missing files, a class without training images, no test image
+void open_listed_images(ListedImages listed, const ImageFileOptions& options, Dataset& dataset);
 
 }  // namespace rcap

@@ -5,7 +5,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -120,8 +119,7 @@ fs::path find_idx_file(const fs::path& folder, std::string_view name) {
   const fs::path plain = folder / name;
   const fs::path packed = folder / (std::string(name) + ".gz");
   for (const fs::path& path : {plain, packed}) {
-    std::error_code ignored;
-    if (fs::exists(path, ignored)) return path;
+    if (is_there(path)) return path;
   }
   refuse_file(plain, "there is no such file, nor one with .gz behind it");
 }

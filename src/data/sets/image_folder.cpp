@@ -29,7 +29,7 @@ void check_no_file_is_empty(const FileList& list) {
   }
 }
 
-FileList check_files(FileList list, const ImageFolderOptions& options,
+FileList check_files(FileList list, const ImageFileOptions& options,
                      std::span<const std::string> class_names, std::vector<std::string>& remarks) {
   if (options.skip_bad) {
     return without_bad_images(std::move(list), options.threads, class_names, remarks);
@@ -50,7 +50,7 @@ fs::path find_test_folder(const fs::path& root, std::vector<std::string>& remark
       "holds train, but neither val nor test; put the images to evaluate with into one of them");
 }
 
-void open_both_splits(const fs::path& root, const ImageFolderOptions& options, Dataset& dataset) {
+void open_both_splits(const fs::path& root, const ImageFileOptions& options, Dataset& dataset) {
   const fs::path test_folder = find_test_folder(root, dataset.remarks);
   dataset.class_names = list_classes(root / "train");
   const std::vector<std::string> test_classes = list_classes(test_folder);
@@ -67,8 +67,7 @@ void open_both_splits(const fs::path& root, const ImageFolderOptions& options, D
                  options.least_side);
 }
 
-void hold_out_test_split(const fs::path& root, const ImageFolderOptions& options,
-                         Dataset& dataset) {
+void hold_out_test_split(const fs::path& root, const ImageFileOptions& options, Dataset& dataset) {
   for (const char* name : {"val", "test"}) {
     if (!is_folder(root / name)) continue;
     refuse_file(root,
@@ -97,7 +96,7 @@ void hold_out_test_split(const fs::path& root, const ImageFolderOptions& options
 
 }  // namespace
 
-Dataset open_image_folder(const fs::path& root, const ImageFolderOptions& options) {
+Dataset open_image_folder(const fs::path& root, const ImageFileOptions& options) {
   Dataset dataset;
   dataset.name = "image-folder";
   dataset.channels = 3;

@@ -1,20 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 
-#include "data/dataset.hpp"
+#include "data/images/file_images.hpp"
 
 namespace rcap {
-
-struct ImageFolderOptions {
-  std::uint64_t seed = 0;  ///< of the held-out part
-  bool skip_bad = false;   ///< leave out images that cannot be decoded, and count them
-  int threads = 1;         ///< for listings and `skip_bad`
-  int least_side = 0;      ///< as `decode_image` has it
-  /// Off: an empty file is found only when it is read, as other bad images are.
-  bool refuse_empty = true;
-};
 
 /// Images in folders, one folder per class: root/train/CLASS/ and root/val/CLASS/ (or root/test).
 ///
@@ -33,6 +23,6 @@ struct ImageFolderOptions {
 /// @throws BadFile  no class folder, a class without (good) images, a class in val that is
 ///                  not in train, train without val and test, an empty file; names it
 [[nodiscard]] Dataset open_image_folder(const std::filesystem::path& root,
-                                        const ImageFolderOptions& options);
+                                        const ImageFileOptions& options);
 
 }  // namespace rcap

@@ -13,6 +13,7 @@
 #include "data/sets/file_list.hpp"
 #include "data/sets/official_counts.hpp"
 #include "data/text_table.hpp"
+#include "io/payload_reader.hpp"
 #include "io/refuse_file.hpp"
 
 namespace rcap {
@@ -94,22 +95,22 @@ class FlatLabels {
   FlatLabels(const fs::path& folder, std::span<const std::string> class_names)
       : truth_path_(find_in_devkit(folder, GroundTruthName)),
         synsets_path_(find_in_devkit(folder, SynsetsName)),
-        truth_(read_imagenet_ground_truth(truth_path_)),
-        synsets_(read_imagenet_synsets(synsets_path_)),
+        ids_(read_imagenet_ground_truth(truth_path_)),
+        wnids_(read_imagenet_synsets(synsets_path_)),
         class_names_(class_names) {}
 
   /// Nothing where the class has no training images.
   [[nodiscard]] std::optional<ClassId> of(const std::string& name) const {
     const std::size_t number = *number_of(name);
-    if (number > truth_.ids.size()) {
-      refuse_file(truth_path_, "has {} lines, none for {}", truth_.ids.size(), name);
+    if (number > ids_.size()) {
+      refuse_file(truth_path_, "has {} lines, none for {}", ids_.size(), name);
     }
-    const auto id = static_cast<std::size_t>(truth_.ids[number - 1]);
-    if (id > synsets_.wnids.size()) {
-      refuse_file(synsets_path_, "has {} rows, none for ILSVRC id {} of {}", synsets_.wnids.size(),
-                  id, name);
+    const auto id = static_cast<std::size_t>(ids_[number - 1]);
+    if (id > wnids_.size()) {
+      refuse_file(synsets_path_, "has {} rows, none for ILSVRC id {} of {}", wnids_.size(), id,
+                  name);
     }
-    const std::string& wnid = synsets_.wnids[id - 1];
+    const std::string& wnid = wnids_[id - 1];
     const auto place = std::lower_bound(class_names_.begin(), class_names_.end(), wnid);
     if (place == class_names_.end() || *place != wnid) return std::nullopt;
     return static_cast<ClassId>(place - class_names_.begin());
@@ -118,8 +119,8 @@ class FlatLabels {
  private:
   fs::path truth_path_;
   fs::path synsets_path_;
-  ImagenetGroundTruth truth_;
-  ImagenetSynsets synsets_;
+  std::vector<std::int32_t> ids_;   ///< by number
+  std::vector<std::string> wnids_;  ///< by id
   std::span<const std::string> class_names_;
 };
 

@@ -11,23 +11,17 @@
 
 namespace rcap {
 
-/// ILSVRC2012_validation_ground_truth.txt: the ILSVRC id, from 1, of every validation image.
-struct ImagenetGroundTruth {
-  std::vector<std::int32_t> ids;  ///< of ILSVRC2012_val_00000001.JPEG, ..._00000002.JPEG, ...
-};
-
+/// ILSVRC2012_validation_ground_truth.txt: the ILSVRC id, from 1, of every validation image, of
+/// ILSVRC2012_val_00000001.JPEG, ..._00000002.JPEG, ...
 /// @throws BadFile  names the file, the line and the value
-[[nodiscard]] ImagenetGroundTruth read_imagenet_ground_truth(const std::filesystem::path& path);
+[[nodiscard]] std::vector<std::int32_t> read_imagenet_ground_truth(
+    const std::filesystem::path& path);
 
-/// The table "synsets" of the devkit's meta.mat.
-struct ImagenetSynsets {
-  std::vector<std::string> wnids;  ///< of ILSVRC id 1, 2, ...
-};
-
-/// Reads a MATLAB 5 file, packed or not, as far as this table needs it. Every size is held
-/// against the bytes that are there before anything is taken from it.
+/// The table "synsets" of the devkit's meta.mat: the wnids of ILSVRC id 1, 2, ... Reads a MATLAB 5
+/// file, packed or not, as far as this table needs it. Every size is held against the bytes that
+/// are there before anything is taken from it.
 /// @throws BadFile  names the file, the byte and what is wrong there
-[[nodiscard]] ImagenetSynsets read_imagenet_synsets(const std::filesystem::path& path);
+[[nodiscard]] std::vector<std::string> read_imagenet_synsets(const std::filesystem::path& path);
 
 /// Whether a name is that of a class: n and eight digits.
 [[nodiscard]] bool is_wnid(std::string_view name) noexcept;

@@ -52,35 +52,34 @@ bool is_wnid(std::string_view name) noexcept {
          std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-ImagenetGroundTruth read_imagenet_ground_truth(const fs::path& path) {
+std::vector<std::int32_t> read_imagenet_ground_truth(const fs::path& path) {
   TextTable text(path);
-  ImagenetGroundTruth truth;
+  std::vector<std::int32_t> ids;
   for (std::string_view line; text.next(line);) {
-    truth.ids.push_back(
+    ids.push_back(
         static_cast<std::int32_t>(parse_number(text, "the ILSVRC id", line, 1, ClassCount)));
   }
-  return truth;
+  return ids;
 }
 
-ImagenetSynsets read_imagenet_synsets(const fs::path& path) {
+std::vector<std::string> read_imagenet_synsets(const fs::path& path) {
   const MatFile file(path);
   const MatStruct table = file.find_struct(TableName);
   const std::size_t id_field = find_field(file, table, IdField);
   const std::size_t wnid_field = find_field(file, table, WnidField);
   const std::size_t row_count = table.cells.size() / table.fields.size();
-  ImagenetSynsets synsets;
-  synsets.wnids.resize(row_count);
+  std::vector<std::string> wnids(row_count);
   for (std::size_t row = 0; row < row_count; ++row) {
     const std::size_t first = row * table.fields.size();
-    take_row(file, table.cells[first + id_field], table.cells[first + wnid_field], synsets.wnids);
+    take_row(file, table.cells[first + id_field], table.cells[first + wnid_field], wnids);
   }
-  std::vector<std::string> sorted = synsets.wnids;
+  std::vector<std::string> sorted = wnids;
   std::sort(sorted.begin(), sorted.end());
   const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
   if (repeated != sorted.end()) {
     file.refuse(table.offset, "{} {} appears twice", WnidField, *repeated);
   }
-  return synsets;
+  return wnids;
 }
 
 }  // namespace rcap

@@ -10,9 +10,10 @@
 #include <fmt/format.h>
 
 #include "base/quoting.hpp"
-#include "data/sets/listed_images.hpp"
+#include "data/sets/file_list.hpp"
 #include "data/sets/official_counts.hpp"
 #include "data/text_table.hpp"
+#include "io/payload_reader.hpp"
 #include "io/refuse_file.hpp"
 
 namespace rcap {

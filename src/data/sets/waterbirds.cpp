@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "base/quoting.hpp"
-#include "data/sets/listed_images.hpp"
 #include "data/sets/official_counts.hpp"
 #include "data/text_table.hpp"
+#include "io/payload_reader.hpp"
 #include "io/refuse_file.hpp"
 
 namespace rcap {
@@ -24,7 +24,6 @@ constexpr std::string_view Archive = "waterbird_complete95_forest2water2";
 constexpr std::string_view Header = "img_id,img_filename,y,split,place,place_filename";
 constexpr std::size_t FieldCount = 6;
 constexpr std::int64_t LargestImageId = 1'000'000'000;
-constexpr std::uint8_t TrainSplit = 0, TestSplit = 2;
 
 constexpr std::array<std::int64_t, 4> TrainGroups{3498, 184, 56, 1057};
 constexpr std::array<std::int64_t, 4> TestGroups{2255, 2255, 642, 642};
@@ -40,17 +39,6 @@ void check_id(const TextTable& table, const std::string& field,
   table.refuse("img_id {} stands in line {} already", id, place->second);
 }
 
-FileList take_split(const WaterbirdsTable& table, const fs::path& folder, std::uint8_t split) {
-  FileList list{folder, {}, {}, {}};
-  for (std::size_t i = 0; i < table.files.size(); ++i) {
-    if (table.splits[i] != split) continue;
-    list.files.add(table.files[i]);
-    list.labels.push_back(table.labels[i]);
-    list.groups.push_back(2 * table.labels[i] + table.places[i]);
-  }
-  return list;
-}
-
 fs::path find_table_folder(const fs::path& folder) {
   for (const fs::path& place : {folder, folder / Archive}) {
     if (is_there(place / MetadataName)) return place;
@@ -61,13 +49,13 @@ fs::path find_table_folder(const fs::path& folder) {
 
 }  // namespace
 
-WaterbirdsTable read_waterbirds_table(const fs::path& path) {
+ImageRows read_waterbirds_table(const fs::path& path) {
   TextTable text(path);
   std::string_view line;
   if (!text.next(line) || line != Header) {
     text.refuse("the header is {}; it must be \"{}\"", in_quotes(line), Header);
   }
-  WaterbirdsTable table;
+  ImageRows rows;
   std::vector<std::string> fields;
   std::unordered_map<std::int64_t, std::int64_t> line_of;
   while (text.next(line)) {
@@ -77,26 +65,27 @@ WaterbirdsTable read_waterbirds_table(const fs::path& path) {
     }
     check_id(text, fields[0], line_of);
     check_file_name(text, fields[1]);
-    table.files.add(fields[1]);
-    table.labels.push_back(static_cast<ClassId>(parse_number(text, "y", fields[2], 0, 1)));
-    table.splits.push_back(
-        static_cast<std::uint8_t>(parse_number(text, "split", fields[3], 0, TestSplit)));
-    table.places.push_back(static_cast<std::int32_t>(parse_number(text, "place", fields[4], 0, 1)));
+    rows.files.add(fields[1]);
+    rows.labels.push_back(static_cast<ClassId>(parse_number(text, "y", fields[2], 0, 1)));
+    rows.splits.push_back(
+        static_cast<std::uint8_t>(parse_number(text, "split", fields[3], 0, ImageRows::Test)));
+    rows.groups.push_back(2 * rows.labels.back() +
+                          static_cast<std::int32_t>(parse_number(text, "place", fields[4], 0, 1)));
   }
-  if (table.files.empty()) text.refuse("the header is all there is; no image follows");
-  check_no_repeats(text, table.files, 2);
-  return table;
+  if (rows.files.empty()) text.refuse("the header is all there is; no image follows");
+  check_no_repeats(text, rows.files, 2);
+  return rows;
 }
 
 Dataset open_waterbirds(const fs::path& folder, const ImageFileOptions& options) {
   const fs::path place = find_table_folder(folder);
   const std::string table_path = (place / MetadataName).string();
-  const WaterbirdsTable table = read_waterbirds_table(table_path);
+  const ImageRows rows = read_waterbirds_table(table_path);
   Dataset dataset;
   dataset.name = "waterbirds";
   dataset.class_names = {"landbird", "waterbird"};
   dataset.group_names = {"landbird/land", "landbird/water", "waterbird/land", "waterbird/water"};
-  open_listed_images({take_split(table, place, TrainSplit), take_split(table, place, TestSplit),
+  open_listed_images({rows.take(ImageRows::Train, place), rows.take(ImageRows::Test, place),
                       table_path, table_path, fmt::format("unpack {}.tar.gz again", Archive)},
                      options, dataset);
   dataset.remarks.push_back(compare_counts(WaterbirdsTrain, dataset.train, dataset.group_names));

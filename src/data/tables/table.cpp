@@ -18,6 +18,7 @@
 #include "data/tables/table_cells.hpp"
 #include "data/text_table.hpp"
 #include "io/npy.hpp"
+#include "io/payload_reader.hpp"
 #include "io/refuse_file.hpp"
 
 namespace rcap {
@@ -34,14 +35,8 @@ struct TableFiles {
   fs::path test;  ///< empty: held out of `train`
 };
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 TableFiles find_files(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return {path, {}};
+  if (!is_folder(path)) return {path, {}};
   const bool has_csv = is_there(path / "train.csv");
   const bool has_npy = is_there(path / "train.npy");
   if (has_csv == has_npy) {
@@ -149,10 +144,9 @@ void check_classes(const TableFiles& files, std::span<const ClassId> labels, con
     if (test_counts[j] == 0) untested.push_back(dataset.class_names[j]);
   }
   if (untested.empty()) return;
-  const std::size_t named = std::min(untested.size(), MostClassesNamed);
-  dataset.remarks.push_back(fmt::format(
-      "{} of {} classes have no test row: {}{}", untested.size(), dataset.class_count(),
-      fmt::join(std::span(untested).first(named), ", "), named < untested.size() ? " ..." : ""));
+  dataset.remarks.push_back(fmt::format("{} of {} classes have no test row: {}", untested.size(),
+                                        dataset.class_count(),
+                                        first_few(untested, MostClassesNamed)));
 }
 
 Split make_split(const TableEncoder& encoder, const fs::path& path, std::span<const ClassId> labels,

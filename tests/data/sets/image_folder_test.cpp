@@ -34,10 +34,10 @@ class OpenImageFolder : public testing::Test {
       }
     }
   }
-  [[nodiscard]] Dataset open(ImageFolderOptions options = {}) const {
+  [[nodiscard]] Dataset open(ImageFileOptions options = {}) const {
     return open_image_folder(folder_.path(), options);
   }
-  [[nodiscard]] std::string refusal(ImageFolderOptions options = {}) const {
+  [[nodiscard]] std::string refusal(ImageFileOptions options = {}) const {
     return message_of<BadFile>([&] { (void)open(options); });
   }
   /// The names of a split's images, below the folder.
@@ -110,7 +110,7 @@ TEST_F(OpenImageFolder, TakesValBeforeTest) {
 TEST_F(OpenImageFolder, HoldsOutATenthOfEachClass) {
   put_classes(25);
   put_image("lone/1.png");
-  const Dataset dataset = open({7, false, 1});
+  const Dataset dataset = open({.seed = 7});
   EXPECT_EQ(dataset.train.size(), 23 + 23 + 1);
   EXPECT_THAT(dataset.test.labels, ElementsAre(0, 0, 1, 1));
   std::vector<std::string> all = names(dataset.train);
@@ -118,8 +118,8 @@ TEST_F(OpenImageFolder, HoldsOutATenthOfEachClass) {
   EXPECT_THAT(std::set<std::string>(all.begin(), all.end()), SizeIs(51));
   EXPECT_THAT(dataset.remarks, ElementsAre(AllOf(HasSubstr("4 of 51 images, a tenth of each class"),
                                                  HasSubstr("(seed 7)"))));
-  EXPECT_EQ(names(open({7, false, 1}).test), names(dataset.test));
-  EXPECT_NE(names(open({8, false, 1}).test), names(dataset.test));
+  EXPECT_EQ(names(open({.seed = 7}).test), names(dataset.test));
+  EXPECT_NE(names(open({.seed = 8}).test), names(dataset.test));
 }
 
 TEST_F(OpenImageFolder, HoldsOutOneOfAClassOfTwo) {
@@ -161,7 +161,7 @@ TEST_F(OpenImageFolder, LeavesBadImagesOutWhereAskedTo) {
     for (const char* name : {"cat/0.jpg", "cat/1.bmp", "dog/2.png", "dog/999.png"}) {
       put_file(folder_ / name, "BM");
     }
-    const Dataset dataset = open({0, true, threads});
+    const Dataset dataset = open({.skip_bad = true, .threads = threads});
     EXPECT_EQ(dataset.train.size() + dataset.test.size(), 40);
     EXPECT_THAT(names(dataset.train), Not(testing::Contains(HasSubstr("999"))));
     ASSERT_THAT(dataset.remarks, SizeIs(2));
@@ -174,14 +174,14 @@ TEST_F(OpenImageFolder, LeavesBadImagesOutWhereAskedTo) {
 TEST_F(OpenImageFolder, SaysNothingWhereAllImagesAreGood) {
   put_image("train/a/1.png");
   put_image("val/a/1.png");
-  EXPECT_THAT(open({0, true, 2}).remarks, IsEmpty());
+  EXPECT_THAT(open({.skip_bad = true, .threads = 2}).remarks, IsEmpty());
 }
 
 TEST_F(OpenImageFolder, RefusesAClassThatHasBadImagesOnly) {
   put_classes(2);
   put_file(folder_ / "cat/0.png", "bad");
   put_file(folder_ / "eel/0.png", "");
-  EXPECT_THAT(refusal({0, true, 1}),
+  EXPECT_THAT(refusal({.skip_bad = true, .threads = 1}),
               AllOf(HasSubstr("none of the images of class eel can be decoded"),
                     HasSubstr("eel/0.png: is empty")));
 }

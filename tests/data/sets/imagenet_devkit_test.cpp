@@ -31,7 +31,7 @@ class Synsets : public testing::Test {
  protected:
   [[nodiscard]] std::vector<std::string> read(const Bytes& bytes) const {
     put_file(folder_ / "meta.mat", bytes);
-    return read_imagenet_synsets(folder_ / "meta.mat").wnids;
+    return read_imagenet_synsets(folder_ / "meta.mat");
   }
   [[nodiscard]] std::string refusal(const Bytes& bytes) const {
     return message_of<BadFile>([&] { (void)read(bytes); });
@@ -123,7 +123,7 @@ TEST_F(Synsets, WithAFlippedByteAreReadOrRefused) {
 TEST(ReadImagenetGroundTruth, TakesAnIdALine) {
   const TemporaryFolder folder;
   put_file(folder / "truth.txt", "490\r\n361\n1000");
-  EXPECT_THAT(read_imagenet_ground_truth(folder / "truth.txt").ids, ElementsAre(490, 361, 1000));
+  EXPECT_THAT(read_imagenet_ground_truth(folder / "truth.txt"), ElementsAre(490, 361, 1000));
 }
 
 TEST(ReadImagenetGroundTruth, RefusesEveryMalformedLine) {

@@ -19,12 +19,12 @@ TEST(ReadWaterbirdsTable, TakesWhatWasPublished) {
   const TemporaryFolder folder;
   put_file(folder / "metadata.csv",
            Header + Good + "2,002.Wren/b.jpg,0,2,0,/b/bamboo_forest/7.jpg\n");
-  const WaterbirdsTable table = read_waterbirds_table(folder / "metadata.csv");
+  const ImageRows table = read_waterbirds_table(folder / "metadata.csv");
   ASSERT_EQ(table.files.size(), 2U);
   EXPECT_EQ(table.files[0], "001.Albatross/a.jpg");
   EXPECT_THAT(table.labels, ElementsAre(1, 0));
   EXPECT_THAT(table.splits, ElementsAre(0, 2));
-  EXPECT_THAT(table.places, ElementsAre(1, 0));
+  EXPECT_THAT(table.groups, ElementsAre(3, 0));
 }
 
 TEST(ReadWaterbirdsTable, TakesOtherLineEndsAndQuotes) {
@@ -35,10 +35,10 @@ TEST(ReadWaterbirdsTable, TakesOtherLineEndsAndQuotes) {
                     "1,0,1,p\r\n"),
         Header + "1,\"a, \"\"b\"\".jpg\",1,0,1,p"}) {
     put_file(folder / "metadata.csv", text);
-    const WaterbirdsTable table = read_waterbirds_table(folder / "metadata.csv");
+    const ImageRows table = read_waterbirds_table(folder / "metadata.csv");
     ASSERT_EQ(table.files.size(), 1U);
     EXPECT_EQ(table.files[0], "a, \"b\".jpg");
-    EXPECT_THAT(table.places, ElementsAre(1));
+    EXPECT_THAT(table.groups, ElementsAre(3));
   }
 }
 
