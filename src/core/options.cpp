@@ -115,6 +115,7 @@ Option& OptionFields::add(Option::Kind kind, std::string_view name, std::string_
   option.meaning_ = std::move(meaning);
   option.range_ = range;
   option.group_ = group_;
+  option.why_not_ = why_not_;
   return option;
 }
 

@@ -19,17 +19,11 @@ struct DinoOptions {
   HeadActivation head_activation = HeadActivation::Relu;
 };
 
-/// @param applies  whether the network is dinov2-mlp
-inline void list_options(OptionFields& fields, DinoOptions& options, bool applies = true) {
-  const char* const rule = "is for the network dinov2-mlp";
-  fields
-      .choice("features", options.features, {"cls-reg-patch", "cls2-avg", "cls3"},
-              "dinov2-mlp: what the head sees")
-      .applies_if(applies, rule);
-  fields
-      .choice("head_activation", options.head_activation, {"relu", "gelu", "none"},
-              "dinov2-mlp: between the layers of the head")
-      .applies_if(applies, rule);
+inline void list_options(OptionFields& fields, DinoOptions& options) {
+  fields.choice("features", options.features, {"cls-reg-patch", "cls2-avg", "cls3"},
+                "dinov2-mlp: what the head sees");
+  fields.choice("head_activation", options.head_activation, {"relu", "gelu", "none"},
+                "dinov2-mlp: between the layers of the head");
 }
 
 }  // namespace rcap

@@ -65,39 +65,25 @@ void list_data_options(OptionFields& fields, TrainOptions& options) {
 }
 
 void list_image_options(OptionFields& fields, TrainOptions& options) {
-  const bool has_images = !trains_on_table(options);
   const Range size = Range::between(0, 4096);
   fields.group("Images");
-  fields
-      .flag("fast_decode", options.fast_decode,
-            "decode JPEGs at a fraction of their size; close to, not equal to the whole")
-      .applies_if(has_images, ForImages);
-  fields
-      .count("center_crop", options.center_crop, "C", "cut out the central C x C first; 0: no",
-             size)
-      .applies_if(has_images, ForImages);
-  fields
-      .count("resize", options.resize, "S", "shorter side before the crop; 0: the image size", size)
-      .applies_if(has_images, ForImages);
-  fields
-      .choice("interpolation", options.interpolation, {"bilinear", "bicubic"},
-              "of the resize, antialiased")
-      .applies_if(has_images, ForImages);
-  fields
-      .count("image_size", options.image_size, "S",
-             "side of the images a network sees; needed where they differ in size", size)
-      .applies_if(has_images, ForImages);
-  fields.flag("random_crop", options.random_crop, "crop anywhere in training, or centrally")
-      .applies_if(has_images, ForImages);
-  fields
-      .count("crop_padding", options.crop_padding, "P", "random crop after P zeros were put around",
-             Range::between(0, 1024))
-      .applies_if(has_images, ForImages);
-  fields.flag("flip", options.flip, "flip every second image").applies_if(has_images, ForImages);
-  fields
-      .flag("trivial_augment", options.trivial_augment,
-            "one random operation on each image (TrivialAugmentWide)")
-      .applies_if(has_images, ForImages);
+  fields.applies_if(!trains_on_table(options), ForImages);
+  fields.flag("fast_decode", options.fast_decode,
+              "decode JPEGs at a fraction of their size; close to, not equal to the whole");
+  fields.count("center_crop", options.center_crop, "C", "cut out the central C x C first; 0: no",
+               size);
+  fields.count("resize", options.resize, "S", "shorter side before the crop; 0: the image size",
+               size);
+  fields.choice("interpolation", options.interpolation, {"bilinear", "bicubic"},
+                "of the resize, antialiased");
+  fields.count("image_size", options.image_size, "S",
+               "side of the images a network sees; needed where they differ in size", size);
+  fields.flag("random_crop", options.random_crop, "crop anywhere in training, or centrally");
+  fields.count("crop_padding", options.crop_padding, "P",
+               "random crop after P zeros were put around", Range::between(0, 1024));
+  fields.flag("flip", options.flip, "flip every second image");
+  fields.flag("trivial_augment", options.trivial_augment,
+              "one random operation on each image (TrivialAugmentWide)");
 }
 
 void list_selection_options(OptionFields& fields, TrainOptions& options) {
@@ -126,15 +112,11 @@ void list_selection_options(OptionFields& fields, TrainOptions& options) {
   const MethodInfo* method = find_method(options.method);
   const bool listens =
       !prunes || (method != nullptr && method->needs_scores == Scores::Divergences);
-  const char* const for_tdds = "is for tdds: how its scoring run listens";
-  fields
-      .count("score_epochs", options.score_epochs, "T", "tdds: epochs listened to",
-             Range::at_least(1))
-      .applies_if(listens, for_tdds);
-  fields
-      .count("score_window", options.score_window, "J", "tdds: epochs in a window",
-             Range::at_least(1))
-      .applies_if(listens, for_tdds);
+  fields.applies_if(listens, "is for tdds: how its scoring run listens");
+  fields.count("score_epochs", options.score_epochs, "T", "tdds: epochs listened to",
+               Range::at_least(1));
+  fields.count("score_window", options.score_window, "J", "tdds: epochs in a window",
+               Range::at_least(1));
 }
 
 void list_training_options(OptionFields& fields, TrainOptions& options) {
@@ -142,7 +124,9 @@ void list_training_options(OptionFields& fields, TrainOptions& options) {
   fields.text("model", options.model, "NAME", "see rcap model list");
   fields.path("weights", options.weights, "FILE",
               "weights to start from, safetensors or .pth; another head is left out");
-  list_options(fields, options.dino, options.model == "dinov2-mlp");
+  fields.applies_if(options.model == "dinov2-mlp", "is for the network dinov2-mlp");
+  list_options(fields, options.dino);
+  fields.applies_if(true, {});
   fields.count("epochs", options.epochs, "E", "epochs, the same for every method",
                Range::at_least(1));
   fields.count("batch_size", options.batch_size, "B", "samples per step", Range::at_least(1));
@@ -187,6 +171,19 @@ void list_machine_options(OptionFields& fields, TrainOptions& options) {
 const std::string* find_word(std::span<const GivenOption> given, std::string_view name) {
   const auto found = std::ranges::find(given, name, &GivenOption::name);
   return found == given.end() ? nullptr : &found->word;
+}
+
+/// The words of the options that apply, have a value and are wanted.
+template <class Wanted>
+std::vector<GivenOption> words_that(const TrainOptions& options, Wanted is_wanted) {
+  return with_options_of(options, [&](const OptionFields& fields) {
+    std::vector<GivenOption> words;
+    for (const Option& option : fields.all()) {
+      if (!option.applies() || option.word().empty() || !is_wanted(option)) continue;
+      words.push_back({std::string(option.name()), option.word()});
+    }
+    return words;
+  });
 }
 
 const Preset& preset_of(std::span<const GivenOption> given, Reader reader) {
@@ -296,10 +293,7 @@ TrainOptions make_options_to_go_on(std::span<const GivenOption> stored,
 }
 
 void check_options(const TrainOptions& options, Reader reader) {
-  TrainOptions copy = options;
-  OptionFields fields;
-  list_options(fields, copy);
-  check(fields, reader);
+  with_options_of(options, [&](const OptionFields& fields) { check(fields, reader); });
   check_combinations(options, reader);
 }
 
@@ -325,48 +319,28 @@ PrunerOptions pruner_options_of(const TrainOptions& options) {
 }
 
 std::vector<GivenOption> words_of(const TrainOptions& options) {
-  TrainOptions copy = options;
   TrainOptions plain;
-  OptionFields fields, defaults;
-  list_options(fields, copy);
+  OptionFields defaults;
   list_options(defaults, plain);
-  std::vector<GivenOption> words;
-  for (const Option& option : fields.all()) {
-    const std::string word = option.word();
-    const bool worth_telling =
-        option.shapes_result() || word != defaults.find(option.name())->word();
-    if (option.applies() && !word.empty() && worth_telling) {
-      words.push_back({std::string(option.name()), word});
-    }
-  }
-  return words;
+  return words_that(options, [&](const Option& option) {
+    return option.shapes_result() || option.word() != defaults.find(option.name())->word();
+  });
 }
 
 std::string to_toml(const TrainOptions& options) {
-  TrainOptions copy = options;
-  OptionFields fields;
-  list_options(fields, copy);
-  return to_toml(words_of(options), fields);
+  return with_options_of(
+      options, [&](const OptionFields& fields) { return to_toml(words_of(options), fields); });
 }
 
 std::string difference_of(const TrainOptions& before, const TrainOptions& after, Reader reader) {
-  const auto shaping_words = [](const TrainOptions& options) {
-    TrainOptions copy = options;
-    OptionFields fields;
-    list_options(fields, copy);
-    std::vector<GivenOption> words = words_of(options);
-    std::erase_if(
-        words, [&](const GivenOption& word) { return !fields.find(word.name)->shapes_result(); });
-    return words;
-  };
-  const std::vector<GivenOption> was = shaping_words(before);
-  const std::vector<GivenOption> is = shaping_words(after);
+  const auto shapes_result = [](const Option& option) { return option.shapes_result(); };
+  const std::vector<GivenOption> was = words_that(before, shapes_result);
+  const std::vector<GivenOption> is = words_that(after, shapes_result);
   std::vector<std::string> differences;
   const auto compare = [&](const std::string& name) {
     const std::string* old_word = find_word(was, name);
     const std::string* new_word = find_word(is, name);
-    const bool equal = old_word && new_word && *old_word == *new_word;
-    if (equal) return;
+    if (old_word && new_word && *old_word == *new_word) return;
     differences.push_back(fmt::format("{} was {}, now {}", spell(name, reader),
                                       old_word ? *old_word : "not set",
                                       new_word ? *new_word : "not set"));

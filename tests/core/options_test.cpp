@@ -150,6 +150,21 @@ TEST(Option, ThatDoesNotApplySaysWhy) {
             "spices is for dark roasts");
 }
 
+TEST(OptionFields, SaysOnceWhatAppliesToAllThatFollow) {
+  int milk = 0, sugar = 0, cups = 0;
+  OptionFields fields;
+  fields.applies_if(false, "is for white coffee");
+  fields.count("milk", milk, "N", "");
+  fields.applies_if(true, "is for sweet coffee");
+  fields.count("sugar", sugar, "N", "");
+  fields.applies_if(false, "is for guests");
+  fields.group("Another");
+  fields.count("cups", cups, "N", "");
+  EXPECT_FALSE(fields.find("milk")->applies());
+  EXPECT_TRUE(fields.find("sugar")->applies());
+  EXPECT_TRUE(fields.find("cups")->applies());
+}
+
 TEST(CheckOptions, NamesTheValueOutOfRange) {
   EXPECT_NO_THROW(check_options(Coffee()));
   EXPECT_EQ(

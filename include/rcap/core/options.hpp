@@ -127,8 +127,13 @@ struct GivenOption {
 /// The list refers to the struct, which must outlive it. Names and value names are literals.
 class OptionFields {
  public:
-  /// The heading of the options listed from now on.
-  void group(std::string heading) { group_ = std::move(heading); }
+  /// The heading of the options listed from now on, which apply as far as they say themselves.
+  void group(std::string heading) {
+    group_ = std::move(heading);
+    why_not_.clear();
+  }
+  /// What `Option::applies_if` says, for all options listed from now on, up to the next call.
+  void applies_if(bool holds, std::string rule) { why_not_ = holds ? "" : std::move(rule); }
 
   Option& number(std::string_view name, double& value, std::string_view value_name,
                  std::string meaning, Range range = {});
@@ -200,7 +205,7 @@ class OptionFields {
                  std::function<void(std::size_t)> set);
 
   std::vector<Option> options_;
-  std::string group_;
+  std::string group_, why_not_;
 };
 
 /// @throws InvalidArgument  a value out of range; names the option
