@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "data/imbalance.hpp"
 #include "data/packs/packed_images.hpp"
 #include "data/sets/catalogue.hpp"
 #include "data/sets/celeba.hpp"
@@ -19,6 +18,7 @@
 #include "data/sets/inaturalist.hpp"
 #include "data/sets/synthetic_images.hpp"
 #include "data/sets/waterbirds.hpp"
+#include "data/subsample.hpp"
 #include "data/tables/table.hpp"
 #include "io/payload_reader.hpp"
 #include "io/refuse_file.hpp"

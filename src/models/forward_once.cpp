@@ -11,7 +11,6 @@
 #include "models/load_weights.hpp"
 #include "models/make_model.hpp"
 #include "models/stored_tensor.hpp"
-#include "models/tensor_file.hpp"
 
 namespace rcap {
 namespace {

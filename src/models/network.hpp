@@ -5,7 +5,7 @@
 
 #include <torch/torch.h>
 
-#include "models/tensor_file.hpp"
+#include "models/stored_tensor.hpp"
 #include "models/weight_set.hpp"
 
 namespace rcap {

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <torch/torch.h>
 
@@ -16,5 +20,13 @@ namespace rcap {
 /// it is written.
 /// @throws InternalError  a type that files of weights do not have
 [[nodiscard]] TensorView view_of(std::string name, const torch::Tensor& tensor);
+
+/// Tensors under names, in order.
+using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+
+/// Writes tensors to a safetensors file, from whatever device and memory format.
+/// @throws BadFile  names the path and the reason
+void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                  const std::map<std::string, std::string>& metadata);
 
 }  // namespace rcap

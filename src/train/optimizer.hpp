@@ -4,7 +4,7 @@
 
 #include <torch/torch.h>
 
-#include "models/tensor_file.hpp"
+#include "models/stored_tensor.hpp"
 #include "train/options.hpp"
 
 namespace rcap {

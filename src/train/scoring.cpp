@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "data/hold_out.hpp"
+#include "data/subsample.hpp"
 #include "io/refuse_file.hpp"
 #include "io/safetensors.hpp"
 #include "rcap/core/error.hpp"

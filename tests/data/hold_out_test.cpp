@@ -1,4 +1,4 @@
-#include "data/hold_out.hpp"
+#include "data/subsample.hpp"
 
 #include <algorithm>
 #include <numeric>

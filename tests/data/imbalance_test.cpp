@@ -1,4 +1,4 @@
-#include "data/imbalance.hpp"
+#include "data/subsample.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "data/images/image_size.hpp"
-#include "data/images/jpeg_decoder.hpp"
-#include "data/images/png_decoder.hpp"
+#include "data/images/decoders.hpp"
 #include "io/payload_reader.hpp"
 #include "io/refuse_file.hpp"
 

@@ -1,5 +1,3 @@
-#include "data/images/jpeg_decoder.hpp"
-
 #include <algorithm>
 #include <array>
 #include <csetjmp>
@@ -12,7 +10,7 @@
 // Names the warnings; needs jpeglib.h before it.
 #include <jerror.h>
 
-#include "data/images/image_size.hpp"
+#include "data/images/decoders.hpp"
 #include "io/refuse_file.hpp"
 
 namespace rcap {

@@ -1,5 +1,3 @@
-#include "data/images/png_decoder.hpp"
-
 #include <algorithm>
 #include <array>
 #include <csetjmp>
@@ -9,7 +7,7 @@
 
 #include <png.h>
 
-#include "data/images/image_size.hpp"
+#include "data/images/decoders.hpp"
 #include "io/refuse_file.hpp"
 
 namespace rcap {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "data/hold_out.hpp"
 #include "data/sets/class_folders.hpp"
 #include "data/sets/file_list.hpp"
+#include "data/subsample.hpp"
 #include "io/payload_reader.hpp"
 #include "io/refuse_file.hpp"
 

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/quoting.hpp"
-#include "data/hold_out.hpp"
+#include "data/subsample.hpp"
 #include "data/tables/encode_table.hpp"
 #include "data/tables/read_table.hpp"
 #include "data/tables/table_cells.hpp"

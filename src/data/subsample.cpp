@@ -1,4 +1,4 @@
-#include "data/imbalance.hpp"
+#include "data/subsample.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "data/subsample_stream.hpp"
 #include "rcap/core/class_budget.hpp"
-#include "rcap/core/class_index.hpp"
 #include "rcap/core/error.hpp"
+#include "rcap/core/random_stream.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
@@ -24,6 +23,10 @@ constexpr double RoundingSlack = 1e-12;
 double profile(std::size_t j, std::size_t class_count, double factor) {
   if (class_count == 1) return 1;
   return std::pow(factor, -static_cast<double>(j) / static_cast<double>(class_count - 1));
+}
+
+RandomStream subsample_stream(std::uint64_t seed, SubsampleUse use) {
+  return {seed, Purpose::Subsample, static_cast<std::int64_t>(use)};
 }
 
 }  // namespace
@@ -74,6 +77,18 @@ std::vector<SampleId> proportional_part(std::span<const ClassId> labels, ClassId
   return draw_per_class(classes, split_budget(sizes, weights, count),
                         subsample_stream(seed, SubsampleUse::TrainSamples))
       .ids();
+}
+
+HeldOutSplit hold_out(const ClassIndex& classes, std::int64_t one_in, std::uint64_t seed,
+                      SubsampleUse use) {
+  std::vector<std::int64_t> counts;
+  for (const std::int64_t size : classes.class_sizes()) {
+    counts.push_back(size < 2 ? 0 : std::max<std::int64_t>(1, size / one_in));
+  }
+  const SampleSet held_out = draw_per_class(classes, counts, subsample_stream(seed, use));
+  SampleSet kept = SampleSet::all(classes.sample_count());
+  kept.subtract(held_out);
+  return {kept.ids(), held_out.ids()};
 }
 
 }  // namespace rcap

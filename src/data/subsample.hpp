@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "rcap/core/ids.hpp"
+#include "rcap/core/class_index.hpp"
 
 namespace rcap {
 
@@ -39,5 +39,28 @@ namespace rcap {
 /// @throws InvalidArgument  an empty class, or a factor that is below 1 or not finite
 [[nodiscard]] std::vector<std::int64_t> long_tailed_sizes(std::span<const std::int64_t> class_sizes,
                                                           double factor);
+
+/// What a part of a data set is drawn for. Each use has a stream of random numbers of its own: its
+/// value stands where other streams have the epoch. The values are part of the results.
+enum class SubsampleUse : std::int64_t {
+  Recalls = -10,
+  LongTail = 0,
+  ImageFolderTest = 1,
+  TableTest = 2,
+  TrainSamples = 3,
+};
+
+/// Ids in ascending order.
+struct HeldOutSplit {
+  std::vector<SampleId> kept;
+  std::vector<SampleId> held_out;
+};
+
+/// Holds out one in `one_in` of every class, rounded down, but at least one of a class that has
+/// two. A class of one sample keeps it: what is never trained on cannot be learnt. The members of
+/// a class are drawn uniformly, by seed and use alone.
+/// @param one_in  at least 2
+[[nodiscard]] HeldOutSplit hold_out(const ClassIndex& classes, std::int64_t one_in,
+                                    std::uint64_t seed, SubsampleUse use);
 
 }  // namespace rcap
