@@ -186,15 +186,6 @@ EventFile::~EventFile() {
   ::close(descriptor_);
 }
 
-void EventFile::add_scalar(std::string_view tag, double value, std::int64_t step,
-                           double wall_time_seconds) {
-  check_time("EventFile::add_scalar", wall_time_seconds);
-  check_tag(tag);
-  std::string summary;
-  append_value(summary, tag, value);
-  add_record(scalar_event(summary, step, wall_time_seconds));
-}
-
 void EventFile::add_scalars(std::span<const Scalar> scalars, std::int64_t step,
                             double wall_time_seconds) {
   check_time("EventFile::add_scalars", wall_time_seconds);

@@ -17,7 +17,7 @@ struct Scalar {
 /// Writes scalars for TensorBoard: point `tensorboard --logdir` at the folder or above it.
 ///
 ///     EventFile events(run_folder, seconds_since_1970());
-///     events.add_scalar("loss", 0.25, epoch, seconds_since_1970());
+///     events.add_scalars(std::array{Scalar{"loss", 0.25}}, epoch, seconds_since_1970());
 ///     events.flush();
 ///
 /// The file is a sequence of records that only grows, so a reader may follow it, and after a
@@ -40,12 +40,10 @@ class EventFile {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
+  /// Adds a point to each of some curves at one step, as one record. None are written if one is
+  /// refused; without scalars nothing is.
   /// @throws InvalidArgument  a tag that is empty or not UTF-8, or a time as above
   /// @throws BadFile          as `flush`, which is called now and then
-  void add_scalar(std::string_view tag, double value, std::int64_t step, double wall_time_seconds);
-
-  /// The same for several tags at one step, as one record. None are written if one is refused;
-  /// without scalars nothing is.
   void add_scalars(std::span<const Scalar> scalars, std::int64_t step, double wall_time_seconds);
 
   /// Hands everything to the system, so that readers and a crash of this process find it.

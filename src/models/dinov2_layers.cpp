@@ -30,9 +30,9 @@ torch::Tensor resize(const torch::Tensor& patch_positions, std::int64_t rows,
 }  // namespace
 
 PatchEmbedImpl::PatchEmbedImpl(int channels)
-    : proj_(torch::nn::Conv2dOptions(channels, Width, PatchSide).stride(PatchSide)) {
-  register_module("proj", proj_);
-}
+    : proj_(register_module(
+          "proj", torch::nn::Conv2d(
+                      torch::nn::Conv2dOptions(channels, Width, PatchSide).stride(PatchSide)))) {}
 
 torch::Tensor PatchEmbedImpl::forward(const torch::Tensor& images) {
   return proj_(images).flatten(2).transpose(1, 2);
@@ -40,10 +40,9 @@ torch::Tensor PatchEmbedImpl::forward(const torch::Tensor& images) {
 
 LayerScaleImpl::LayerScaleImpl() : gamma_(register_parameter("gamma", torch::ones({Width}))) {}
 
-AttentionImpl::AttentionImpl() : qkv_(linear(Width, 3 * Width)), proj_(linear(Width, Width)) {
-  register_module("qkv", qkv_);
-  register_module("proj", proj_);
-}
+AttentionImpl::AttentionImpl()
+    : qkv_(register_module("qkv", linear(Width, 3 * Width))),
+      proj_(register_module("proj", linear(Width, Width))) {}
 
 torch::Tensor AttentionImpl::forward(const torch::Tensor& x) {
   // N x T x (3 * Width) -> 3 x N x heads x T x width of a head
@@ -52,10 +51,9 @@ torch::Tensor AttentionImpl::forward(const torch::Tensor& x) {
   return proj_(mixed.transpose(1, 2).flatten(2));
 }
 
-MlpImpl::MlpImpl() : fc1_(linear(Width, HiddenWidth)), fc2_(linear(HiddenWidth, Width)) {
-  register_module("fc1", fc1_);
-  register_module("fc2", fc2_);
-}
+MlpImpl::MlpImpl()
+    : fc1_(register_module("fc1", linear(Width, HiddenWidth))),
+      fc2_(register_module("fc2", linear(HiddenWidth, Width))) {}
 
 torch::Tensor MlpImpl::forward(const torch::Tensor& x) { return fc2_(torch::gelu(fc1_(x))); }
 

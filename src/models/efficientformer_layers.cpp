@@ -46,10 +46,8 @@ torch::Tensor gather(const torch::Tensor& weights, const torch::Tensor& v,
 }  // namespace
 
 ConvNormImpl::ConvNormImpl(const torch::nn::Conv2dOptions& options)
-    : conv_(options), bn_(options.out_channels()) {
-  register_module("conv", conv_);
-  register_module("bn", bn_);
-}
+    : conv_(register_module("conv", torch::nn::Conv2d(options))),
+      bn_(register_module("bn", torch::nn::BatchNorm2d(options.out_channels()))) {}
 
 ConvNorm conv1x1(int from, int to) { return ConvNorm(torch::nn::Conv2dOptions(from, to, 1)); }
 
@@ -60,10 +58,8 @@ ConvNorm conv3x3(int from, int to, int stride) {
 ConvNorm depthwise(int width, int stride) { return ConvNorm(depthwise_options(width, stride)); }
 
 StemImpl::StemImpl(int channels, int width)
-    : conv1_(conv3x3(channels, width / 2, 2)), conv2_(conv3x3(width / 2, width, 2)) {
-  register_module("conv1", conv1_);
-  register_module("conv2", conv2_);
-}
+    : conv1_(register_module("conv1", conv3x3(channels, width / 2, 2))),
+      conv2_(register_module("conv2", conv3x3(width / 2, width, 2))) {}
 
 torch::Tensor StemImpl::forward(const torch::Tensor& images) {
   return torch::gelu(conv2_(torch::gelu(conv1_(images))));
@@ -125,10 +121,8 @@ torch::Tensor AttentionImpl::forward(const torch::Tensor& x) {
 }
 
 LocalGlobalQueryImpl::LocalGlobalQueryImpl(int from, int to)
-    : local_(depthwise_options(from, 2)), proj_(conv1x1(from, to)) {
-  register_module("local", local_);
-  register_module("proj", proj_);
-}
+    : local_(register_module("local", torch::nn::Conv2d(depthwise_options(from, 2)))),
+      proj_(register_module("proj", conv1x1(from, to))) {}
 
 torch::Tensor LocalGlobalQueryImpl::forward(const torch::Tensor& x) {
   const auto every_second = torch::avg_pool2d(x, /*kernel_size=*/1, /*stride=*/2);
@@ -136,19 +130,13 @@ torch::Tensor LocalGlobalQueryImpl::forward(const torch::Tensor& x) {
 }
 
 AttentionDownsampleImpl::AttentionDownsampleImpl(int from, int to, Grid grid)
-    : q_(from, keys_width(DownsampleKeyWidth)),
-      k_(conv1x1(from, keys_width(DownsampleKeyWidth))),
-      v_(conv1x1(from, values_width(DownsampleKeyWidth))),
-      v_local_(depthwise(values_width(DownsampleKeyWidth), 2)),
-      proj_(conv1x1(values_width(DownsampleKeyWidth), to)),
-      bias_(grid, 2) {
-  register_module("q", q_);
-  register_module("k", k_);
-  register_module("v", v_);
-  register_module("v_local", v_local_);
-  register_module("proj", proj_);
-  attention_biases_ = register_parameter("attention_biases", bias_.initial(Heads));
-}
+    : q_(register_module("q", LocalGlobalQuery(from, keys_width(DownsampleKeyWidth)))),
+      k_(register_module("k", conv1x1(from, keys_width(DownsampleKeyWidth)))),
+      v_(register_module("v", conv1x1(from, values_width(DownsampleKeyWidth)))),
+      v_local_(register_module("v_local", depthwise(values_width(DownsampleKeyWidth), 2))),
+      proj_(register_module("proj", conv1x1(values_width(DownsampleKeyWidth), to))),
+      bias_(grid, 2),
+      attention_biases_(register_parameter("attention_biases", bias_.initial(Heads))) {}
 
 torch::Tensor AttentionDownsampleImpl::forward(const torch::Tensor& x) {
   const auto v = v_(x);
@@ -167,13 +155,9 @@ torch::Tensor DownsampleImpl::forward(const torch::Tensor& x) {
 }
 
 MlpImpl::MlpImpl(int width, int hidden_width)
-    : fc1_(conv1x1(width, hidden_width)),
-      mid_(depthwise(hidden_width, 1)),
-      fc2_(conv1x1(hidden_width, width)) {
-  register_module("fc1", fc1_);
-  register_module("mid", mid_);
-  register_module("fc2", fc2_);
-}
+    : fc1_(register_module("fc1", conv1x1(width, hidden_width))),
+      mid_(register_module("mid", depthwise(hidden_width, 1))),
+      fc2_(register_module("fc2", conv1x1(hidden_width, width))) {}
 
 torch::Tensor MlpImpl::forward(const torch::Tensor& x) {
   return fc2_(torch::gelu(mid_(torch::gelu(fc1_(x)))));

@@ -111,11 +111,8 @@ torch::Tensor ConvNorm::forward(const torch::Tensor& x) {
 }
 
 SqueezeExcite::SqueezeExcite(int channels, int squeezed)
-    : fc1_(convolution_with_bias(channels, squeezed)),
-      fc2_(convolution_with_bias(squeezed, channels)) {
-  register_module("fc1", fc1_);
-  register_module("fc2", fc2_);
-}
+    : fc1_(register_module("fc1", convolution_with_bias(channels, squeezed))),
+      fc2_(register_module("fc2", convolution_with_bias(squeezed, channels))) {}
 
 torch::Tensor SqueezeExcite::forward(const torch::Tensor& x) {
   const auto means = x.mean({2, 3}, /*keepdim=*/true);

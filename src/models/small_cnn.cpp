@@ -1,19 +1,13 @@
 #include "models/small_cnn.hpp"
 
+#include "models/convolution.hpp"
+
 namespace rcap {
-namespace {
-
-torch::nn::Conv2d conv3x3(int from, int to) {
-  // Batch norm follows and has a bias of its own.
-  return torch::nn::Conv2d(torch::nn::Conv2dOptions(from, to, 3).padding(1).bias(false));
-}
-
-}  // namespace
 
 SmallCnn::SmallCnn(const ModelOptions& options)
-    : conv1_(conv3x3(options.channels, 16)),
-      conv2_(conv3x3(16, 32)),
-      conv3_(conv3x3(32, 64)),
+    : conv1_(convolution(options.channels, 16, 3, 1)),
+      conv2_(convolution(16, 32, 3, 1)),
+      conv3_(convolution(32, 64, 3, 1)),
       bn1_(16),
       bn2_(32),
       bn3_(64),

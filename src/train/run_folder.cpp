@@ -39,22 +39,20 @@ int open_or_fail(const fs::path& path, int flags) {
   return descriptor;
 }
 
+/// The folder's lock; the folder is made if need be.
+int open_lock(const fs::path& folder) {
+  make_folder(folder);
+  return open_or_fail(folder / "lock", O_RDWR | O_CREAT);
+}
+
 }  // namespace
 
-RunFolder::RunFolder(const fs::path& path) : path_(path) {
-  make_folder(path_);
-  lock_ = open_or_fail(path_ / "lock", O_RDWR | O_CREAT);
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(lock_);
+RunFolder::RunFolder(const fs::path& path) : path_(path), lock_(open_lock(path)) {
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     throw InvalidArgument(fmt::format(
         "{}: another process trains into this folder; wait for it, or choose another one",
         path_.string()));
   }
-}
-
-RunFolder::~RunFolder() {
-  if (records_file_ >= 0) ::close(records_file_);
-  ::close(lock_);  // the lock goes with it; the file stays, others may be waiting on it
 }
 
 bool RunFolder::has_run() const {
@@ -119,14 +117,15 @@ void RunFolder::go_on(std::int64_t epoch_count) {
 }
 
 void RunFolder::open_records() {
-  records_file_ = open_or_fail(path_ / run_files::Records, O_WRONLY | O_CREAT | O_APPEND);
+  records_file_.emplace(open_or_fail(path_ / run_files::Records, O_WRONLY | O_CREAT | O_APPEND));
   events_ = std::make_unique<EventFile>(path_, seconds_since_1970());
 }
 
 void RunFolder::add(const EpochRecord& record) {
   records_.push_back(record);
   const std::string line = Json(record).dump() + '\n';
-  if (::write(records_file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+  if (::write(records_file_->get(), line.data(), line.size()) !=
+      static_cast<ssize_t>(line.size())) {
     fail(path_ / run_files::Records, "cannot be written");
   }
   add_events(record);
@@ -160,7 +159,7 @@ void RunFolder::remove_event_files() const {
 }
 
 void RunFolder::sync_records() {
-  if (::fsync(records_file_) != 0) fail(path_ / run_files::Records, "cannot be synced");
+  if (::fsync(records_file_->get()) != 0) fail(path_ / run_files::Records, "cannot be synced");
 }
 
 void RunFolder::write_summary(const Summary& summary) {

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/file_handle.hpp"
 #include "io/event_file.hpp"
 #include "train/options.hpp"
 #include "train/records.hpp"
@@ -30,9 +31,6 @@ class RunFolder {
   /// @throws InvalidArgument  another process holds it
   /// @throws BadFile          it cannot be made or written to
   explicit RunFolder(const std::filesystem::path& path);
-  ~RunFolder();
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / run_files::Checkpoints; }
@@ -65,8 +63,8 @@ class RunFolder {
   void remove_event_files() const;
 
   std::filesystem::path path_;
-  int lock_ = -1;
-  int records_file_ = -1;
+  FileHandle lock_;  ///< the file stays when it is closed: others may be waiting on it
+  std::optional<FileHandle> records_file_;
   std::unique_ptr<EventFile> events_;
   std::vector<EpochRecord> records_;
 };

@@ -1,5 +1,6 @@
 #include "io/event_file.hpp"
 
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -73,7 +74,7 @@ TEST(EventFile, BeginsWithTheVersionOfTheFormat) {
 TEST(EventFile, WritesAScalarAsTensorBoardReadsIt) {
   const TemporaryFolder folder;
   EventFile events(folder.path(), StartSeconds);
-  events.add_scalar("loss", 0.25, 300, StartSeconds);
+  events.add_scalars(std::array{Scalar{"loss", 0.25}}, 300, StartSeconds);
   events.flush();
   // Step 300 is ac 02; 0.25 is 3e800000.
   EXPECT_THAT(records_of(events.path()),
@@ -115,7 +116,7 @@ TEST(EventFile, WritesWhatIsLeftWhenItGoes) {
   {
     EventFile events(folder.path(), StartSeconds);
     path = events.path();
-    events.add_scalar("loss", 1.0, 1, StartSeconds);
+    events.add_scalars(std::array{Scalar{"loss", 1.0}}, 1, StartSeconds);
     EXPECT_EQ(records_of(path).size(), 1);
   }
   EXPECT_EQ(records_of(path).size(), 2);
@@ -124,7 +125,8 @@ TEST(EventFile, WritesWhatIsLeftWhenItGoes) {
 TEST(EventFile, WritesALotWithoutBeingFlushed) {
   const TemporaryFolder folder;
   EventFile events(folder.path(), StartSeconds);
-  for (int step = 0; step < 10'000; ++step) events.add_scalar("loss", 1.0, step, StartSeconds);
+  for (int step = 0; step < 10'000; ++step)
+    events.add_scalars(std::array{Scalar{"loss", 1.0}}, step, StartSeconds);
   const auto on_disk = records_of(events.path()).size();
   EXPECT_GT(on_disk, 1'000);
   EXPECT_LT(on_disk, 10'001);
@@ -138,7 +140,7 @@ TEST(EventFile, HoldsValuesBeyondFloatAsInfinity) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double value : {1e39, -1e39, infinity, -infinity, nan}) {
-    events.add_scalar("x", value, 0, 0.0);
+    events.add_scalars(std::array{Scalar{"x", value}}, 0, 0.0);
   }
   events.flush();
   const auto records = records_of(events.path());
@@ -157,13 +159,19 @@ TEST(EventFile, RefusesTagsAndTimesThatCannotBeRead) {
                         "to 9999999999"));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
   EventFile events(folder.path(), StartSeconds);
-  EXPECT_THAT(message_of<InvalidArgument>([&] { events.add_scalar("", 1.0, 0, 0.0); }),
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
+                events.add_scalars(std::array{Scalar{"", 1.0}}, 0, 0.0);
+              }),
               HasSubstr("a tag is empty"));
-  EXPECT_THAT(message_of<InvalidArgument>([&] { events.add_scalar("\xff", 1.0, 0, 0.0); }),
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
+                events.add_scalars(std::array{Scalar{"\xff", 1.0}}, 0, 0.0);
+              }),
               HasSubstr("a tag is not UTF-8"));
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(message_of<InvalidArgument>([&] { events.add_scalar("a", 1.0, 0, nan); }),
-              HasSubstr("EventFile::add_scalar: wall_time_seconds is nan"));
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
+                events.add_scalars(std::array{Scalar{"a", 1.0}}, 0, nan);
+              }),
+              HasSubstr("EventFile::add_scalars: wall_time_seconds is nan"));
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 events.add_scalars(std::vector<Scalar>{{"a", 1.0}, {"", 1.0}}, 0, 0.0);
               }),
@@ -189,8 +197,8 @@ TEST(EventFile, LeavesNothingBehindIfItCannotBegin) {
 TEST(EventFile, GoesOnWhereAFullDiskStoppedIt) {
   const TemporaryFolder folder;
   EventFile events(folder.path(), StartSeconds);
-  events.add_scalar("a", 1.0, 1, StartSeconds);
-  events.add_scalar("b", 2.0, 2, StartSeconds);
+  events.add_scalars(std::array{Scalar{"a", 1.0}}, 1, StartSeconds);
+  events.add_scalars(std::array{Scalar{"b", 2.0}}, 2, StartSeconds);
   {
     const FileSizeLimit limit(100);  // 40 are the version, 40 the first scalar
     EXPECT_THAT(message_of<BadFile>([&] { events.flush(); }),

@@ -1,5 +1,6 @@
 // write_events FOLDER: two files of scalars, as a run and its resumption leave them, for the
 // judge in event_file_test.py.
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <vector>
@@ -12,7 +13,7 @@ void write_run(const char* folder) {
   rcap::EventFile events(folder, 1'700'000'000.0);
   for (int epoch = 0; epoch < 300; ++epoch) {
     const double seconds = 1'700'000'000.25 + epoch;
-    events.add_scalar("loss/train", 1.0 / (1 + epoch), epoch, seconds);
+    events.add_scalars(std::array{rcap::Scalar{"loss/train", 1.0 / (1 + epoch)}}, epoch, seconds);
     events.add_scalars(std::vector<rcap::Scalar>{{"accuracy/average", 0.5}, {"gr\u00fc\u00dfe", 0}},
                        epoch, seconds);
   }
@@ -21,7 +22,8 @@ void write_run(const char* folder) {
 
 void write_resumption(const char* folder) {
   rcap::EventFile events(folder, 1'700'000'000.0);  // within the same second
-  events.add_scalar("loss/train", -1.5, std::int64_t{1} << 40, 1'700'000'900.0);
+  events.add_scalars(std::array{rcap::Scalar{"loss/train", -1.5}}, std::int64_t{1} << 40,
+                     1'700'000'900.0);
   events.flush();
 }
 

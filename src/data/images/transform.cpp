@@ -13,7 +13,6 @@
 #include "rcap/core/error.hpp"
 
 namespace rcap {
-namespace {}  // namespace
 
 Transform::Transform(const TransformOptions& options) : options_(options) {
   for (const int size : {options.center_crop, options.resize, options.crop, options.padding}) {

@@ -183,17 +183,14 @@ LocatedFile locate_file(const OfficialFile& file, std::span<const fs::path> plac
   return {std::string(file.name), places.front() / file.name, std::nullopt};
 }
 
-std::string describe_size(std::uint64_t found, const OfficialFile& file) {
-  return fmt::format("holds {} bytes; {} are expected", found, file.bytes);
-}
-
 /// Reads a file that is there; nothing wrong leaves the finding empty.
 void check_contents(const OfficialFile& official, const VerifyProgress& progress,
                     FileCheck& check) {
   PayloadReader reader(check.file.path);
   check.state = FileState::Damaged;
   if (!reader.compressed() && reader.file_bytes() != official.bytes) {
-    check.finding = describe_size(reader.file_bytes(), official);
+    check.finding =
+        fmt::format("holds {} bytes; {} are expected", reader.file_bytes(), official.bytes);
     return;
   }
   const bool has_sha256 = !official.sha256.empty();
