@@ -20,8 +20,7 @@ constexpr std::string_view ByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view Blanks = " \t";
 
 std::string read_text(const fs::path& path, std::uint64_t most_bytes) {
-  std::vector<std::uint8_t> bytes;
-  read_file(path, most_bytes, bytes);
+  const std::vector<std::uint8_t> bytes = read_file(path, most_bytes);
   if (bytes.empty()) refuse_file(path, "is empty");
   return {bytes.begin(), bytes.end()};
 }

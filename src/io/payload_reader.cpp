@@ -155,17 +155,18 @@ bool PayloadReader::compressed() const noexcept { return state_->compressed(); }
 std::uint64_t PayloadReader::file_bytes() const noexcept { return state_->file_bytes(); }
 std::uint64_t PayloadReader::consumed_bytes() const noexcept { return state_->consumed_bytes(); }
 
-void read_file(const fs::path& path, std::uint64_t most_bytes, std::vector<std::uint8_t>& bytes) {
+std::vector<std::uint8_t> read_file(const fs::path& path, std::uint64_t most_bytes) {
   const std::uint64_t file_bytes = size_of_file(path);
   if (file_bytes > most_bytes) {
     refuse_file(path, "holds {} bytes; at most {} are read", file_bytes, most_bytes);
   }
   const OpenFile file = open_file(path);
-  bytes.resize(static_cast<std::size_t>(file_bytes));
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(file_bytes));
   const std::size_t count = std::fread(bytes.data(), 1, bytes.size(), file.get());
   if (count != bytes.size()) {
     refuse_file(path, "only {} of {} bytes could be read", count, bytes.size());
   }
+  return bytes;
 }
 
 bool is_there(const fs::path& path) {

@@ -42,8 +42,8 @@ class PayloadReader {
 
 /// The whole of a file, which may hold at most `most_bytes`.
 /// @throws BadFile  names the file and the reason
-void read_file(const std::filesystem::path& path, std::uint64_t most_bytes,
-               std::vector<std::uint8_t>& bytes);
+[[nodiscard]] std::vector<std::uint8_t> read_file(const std::filesystem::path& path,
+                                                  std::uint64_t most_bytes);
 
 /// Whether there is something of this name; what cannot be looked at is not there.
 [[nodiscard]] bool is_there(const std::filesystem::path& path);

@@ -19,17 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using safetensors::byte_count;
-using safetensors::find_tensor;
-using safetensors::first_bad_truth_value;
-using safetensors::first_repeated;
-using safetensors::LargestDimension;
-using safetensors::LargestHeader;
-using safetensors::LengthBytes;
-using safetensors::MetadataKey;
-using safetensors::row_of;
-using safetensors::TypeRow;
-using safetensors::Types;
+using namespace safetensors;
 
 std::string type_names() {
   std::string names;

@@ -17,13 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using safetensors::byte_count;
-using safetensors::DataAlignment;
-using safetensors::first_bad_truth_value;
-using safetensors::first_repeated;
-using safetensors::LargestHeader;
-using safetensors::MetadataKey;
-using safetensors::row_of;
+using namespace safetensors;
 
 template <class... T>
 [[noreturn]] void refuse_argument(fmt::format_string<T...> what, T&&... values) {

@@ -68,8 +68,7 @@ void decode_image(std::span<const std::uint8_t> bytes, std::string_view name, Im
 }
 
 void decode_image(const fs::path& path, Image& image, int least_side) {
-  std::vector<std::uint8_t> bytes;
-  read_file(path, MostFileBytes, bytes);
+  const std::vector<std::uint8_t> bytes = read_file(path, MostFileBytes);
   decode_image(bytes, path.string(), image, least_side);
 }
 

@@ -15,14 +15,7 @@ namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
-using packed_format::checksum_of;
-using packed_format::decode_description;
-using packed_format::Entry;
-using packed_format::Head;
-using packed_format::Magic;
-using packed_format::NoGroup;
-using packed_format::refuse_at;
-using packed_format::Version;
+using namespace packed_format;
 
 /// The head of a file whose sizes add up.
 Head read_head(const fs::path& path, std::span<const std::byte> bytes) {

@@ -16,11 +16,7 @@ namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
-using packed_format::Description;
-using packed_format::Entry;
-using packed_format::Head;
-using packed_format::Magic;
-using packed_format::NoGroup;
+using namespace packed_format;
 
 }  // namespace
 

@@ -157,8 +157,7 @@ void PartialPack::begin() {
 bool PartialPack::resume(int channels) {
   std::error_code ignored;
   if (!fs::exists(log_path_, ignored) || fs::file_size(path_, ignored) == 0) return false;
-  std::vector<std::uint8_t> bytes;
-  read_file(log_path_, MostLogBytes, bytes);
+  const std::vector<std::uint8_t> bytes = read_file(log_path_, MostLogBytes);
   std::string_view log(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   log.remove_prefix(read_plan(log));
   while (const std::size_t size = read_commit(log)) log.remove_prefix(size);

@@ -163,8 +163,7 @@ void check_length(const fs::path& path, const CifarFormat& format,
 }
 
 void append_file(const fs::path& path, const CifarFormat& format, Samples& samples) {
-  std::vector<std::uint8_t> bytes;
-  read_file(path, MostFileBytes, bytes);
+  const std::vector<std::uint8_t> bytes = read_file(path, MostFileBytes);
   check_length(path, format, bytes);
   const std::size_t count = bytes.size() / format.record_bytes();
   const std::size_t first = samples.labels.size();
@@ -197,8 +196,7 @@ Split read_split(const fs::path& folder, const CifarFormat& format,
 
 /// The lines of the file of names that have something on them.
 std::vector<std::string> read_names(const fs::path& path, int class_count) {
-  std::vector<std::uint8_t> bytes;
-  read_file(path, MostNameBytes, bytes);
+  const std::vector<std::uint8_t> bytes = read_file(path, MostNameBytes);
   std::vector<std::string> names(1);
   for (const std::uint8_t byte : bytes) {
     if (byte != '\n' && byte != '\r') {

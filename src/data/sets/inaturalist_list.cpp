@@ -225,8 +225,7 @@ class ListEvents {
 };
 
 RawList read_raw_list(const fs::path& path) {
-  std::vector<std::uint8_t> bytes;
-  read_file(path, MostListBytes, bytes);
+  const std::vector<std::uint8_t> bytes = read_file(path, MostListBytes);
   if (bytes.empty()) refuse_file(path, "is empty");
   // The parser takes a zero byte for the end of the text and would not look at the rest.
   const auto zero = std::find(bytes.begin(), bytes.end(), std::uint8_t{0});

@@ -149,8 +149,7 @@ std::size_t bytes_of_kind(std::uint32_t kind) {
 }  // namespace
 
 MatFile::MatFile(const fs::path& path) : path_(path) {
-  std::vector<std::uint8_t> bytes;
-  read_file(path, MostFileBytes, bytes);
+  const std::vector<std::uint8_t> bytes = read_file(path, MostFileBytes);
   if (bytes.size() < HeaderBytes || bytes[126] != 'I' || bytes[127] != 'M' || bytes[125] != 1) {
     refuse(0, "this is not a little-endian MAT file of MATLAB 5 to 7");
   }
