@@ -22,7 +22,6 @@ using state_format::Head;
 using state_format::HeadBytes;
 using state_format::MaxStringBytes;
 
-
 /// The bytes under way, with what their head and their end say of them.
 class StateSink {
  public:

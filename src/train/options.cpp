@@ -175,15 +175,15 @@ const std::string* find_word(std::span<const GivenOption> given, std::string_vie
 
 /// The words of the options that apply, have a value and are wanted.
 template <class Wanted>
-std::vector<GivenOption> words_that(const TrainOptions& options, Wanted is_wanted) {
-  return with_options_of(options, [&](const OptionFields& fields) {
-    std::vector<GivenOption> words;
-    for (const Option& option : fields.all()) {
-      if (!option.applies() || option.word().empty() || !is_wanted(option)) continue;
-      words.push_back({std::string(option.name()), option.word()});
-    }
-    return words;
-  });
+std::vector<GivenOption> words_that(TrainOptions options, Wanted is_wanted) {
+  OptionFields fields;
+  list_options(fields, options);
+  std::vector<GivenOption> words;
+  for (const Option& option : fields.all()) {
+    if (!option.applies() || option.word().empty() || !is_wanted(option)) continue;
+    words.push_back({std::string(option.name()), option.word()});
+  }
+  return words;
 }
 
 const Preset& preset_of(std::span<const GivenOption> given, Reader reader) {
@@ -293,7 +293,7 @@ TrainOptions make_options_to_go_on(std::span<const GivenOption> stored,
 }
 
 void check_options(const TrainOptions& options, Reader reader) {
-  with_options_of(options, [&](const OptionFields& fields) { check(fields, reader); });
+  check_options<TrainOptions>(options, reader);
   check_combinations(options, reader);
 }
 
@@ -328,8 +328,10 @@ std::vector<GivenOption> words_of(const TrainOptions& options) {
 }
 
 std::string to_toml(const TrainOptions& options) {
-  return with_options_of(
-      options, [&](const OptionFields& fields) { return to_toml(words_of(options), fields); });
+  TrainOptions listed = options;
+  OptionFields fields;
+  list_options(fields, listed);
+  return to_toml(words_of(options), fields);
 }
 
 std::string difference_of(const TrainOptions& before, const TrainOptions& after, Reader reader) {
