@@ -1,9 +1,9 @@
-#include "data/subsample.hpp"
-
 #include <algorithm>
 #include <numeric>
 
 #include <gmock/gmock.h>
+
+#include "data/subsample.hpp"
 
 namespace rcap {
 namespace {

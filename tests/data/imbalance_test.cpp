@@ -1,5 +1,3 @@
-#include "data/subsample.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -7,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "core/expect_throw.hpp"
+#include "data/subsample.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
