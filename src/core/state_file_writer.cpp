@@ -14,13 +14,7 @@
 namespace rcap {
 namespace {
 
-using state_format::ChecksumBytes;
-using state_format::FieldType;
-using state_format::first_bad_loss;
-using state_format::has_bits_past_end;
-using state_format::Head;
-using state_format::HeadBytes;
-using state_format::MaxStringBytes;
+using namespace state_format;
 
 /// The bytes under way, with what their head and their end say of them.
 class StateSink {
