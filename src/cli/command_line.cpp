@@ -95,24 +95,18 @@ void CommandLine::add_to_app(const Option& option) {
 }
 
 void CommandLine::add_to_app(const Collected& option) {
-  const std::string name = spell(option.name, Reader::CommandLine);
-  const auto keep = [this, plain_name = option.name](const std::string& word) {
-    given_.push_back({plain_name, word});
+  const auto keep = [this, &option](const std::string& word) {
+    given_.push_back({option.name, option.is_flag && word.empty() ? "on" : word});
   };
+  CLI::Option* added = app_->add_option_function<std::string>(
+      spell(option.name, Reader::CommandLine), keep, option.meaning);
+  added->type_name(option.value_name)->group(option.heading);
   if (option.is_flag) {
     // Alone it is on; CLI11 would take a default for what is meant.
-    const std::string meaning = fmt::format("{} [{}]", option.meaning, option.default_word);
-    app_->add_option_function<std::string>(
-            name, [keep](const std::string& word) { keep(word.empty() ? "on" : word); }, meaning)
-        ->type_name(option.value_name)
-        ->group(option.heading)
-        ->expected(0, 1);
-    return;
+    added->expected(0, 1)->description(fmt::format("{} [{}]", option.meaning, option.default_word));
+  } else {
+    added->default_str(option.default_word);
   }
-  app_->add_option_function<std::string>(name, keep, option.meaning)
-      ->type_name(option.value_name)
-      ->default_str(option.default_word)
-      ->group(option.heading);
 }
 
 bool CommandLine::parse(std::span<const std::string> words) {

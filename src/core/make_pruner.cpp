@@ -7,6 +7,7 @@
 
 #include "base/formatted.hpp"
 #include "base/nearest_name.hpp"
+#include "base/quoting.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/pruners/static_pruner.hpp"
@@ -202,19 +203,12 @@ constexpr std::array Methods{
 
 /// "ucb and epsilon-greedy have it"; empty where no method has that option.
 std::string owners_of(std::string_view option) {
-  std::vector<std::string_view> owners;
+  std::vector<std::string> owners;
   for (const MethodInfo& method : Methods) {
-    PrunerOptions options;
-    OptionFields fields;
-    method.list_options(fields, options);
-    if (fields.find(option) != nullptr) owners.push_back(method.name);
+    if (has_option(method, option)) owners.emplace_back(method.name);
   }
-  std::string text;
-  for (std::size_t i = 0; i < owners.size(); ++i) {
-    const bool is_last = i + 1 == owners.size();
-    text += formatted("{}{}", i == 0 ? "" : is_last ? " and " : ", ", owners[i]);
-  }
-  return text.empty() ? text : text + (owners.size() == 1 ? " has it" : " have it");
+  const std::string names = first_few(owners, owners.size(), " and ");
+  return names.empty() ? names : names + (owners.size() == 1 ? " has it" : " have it");
 }
 
 [[noreturn]] void refuse_option(std::string_view name, const OptionFields& fields,
@@ -246,6 +240,13 @@ const MethodInfo& require_method(std::string_view name) {
   }
   throw InvalidArgument(formatted("there is no method \"{}\"{}; the methods are{}", name,
                                   did_you_mean(name, names), list));
+}
+
+bool has_option(const MethodInfo& method, std::string_view option) {
+  PrunerOptions options;
+  OptionFields fields;
+  method.list_options(fields, options);
+  return fields.find(option) != nullptr;
 }
 
 void list_options(OptionFields& fields, const MethodInfo& method, PrunerOptions& options) {

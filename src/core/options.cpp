@@ -24,12 +24,6 @@ std::vector<std::string> split_list(std::string_view words) {
   return list;
 }
 
-std::string join(std::span<const std::string> words, std::string_view between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : std::string(between)) + word;
-  return text;
-}
-
 }  // namespace
 
 std::string spell(std::string_view name, Reader reader) {
@@ -61,7 +55,7 @@ std::string Range::rule() const {
 }
 
 std::string Option::value_name() const {
-  return words_.empty() ? std::string(value_name_) : join(words_, "|");
+  return words_.empty() ? std::string(value_name_) : first_few(words_, words_.size(), "|");
 }
 
 void Option::set(std::string_view word, Reader reader) const {
@@ -145,7 +139,7 @@ Option& OptionFields::choice(std::string_view name, std::initializer_list<std::s
   option.set_ = [list, set = std::move(set)](std::string_view word) -> std::string {
     const auto found = std::ranges::find(list, word);
     if (found == list.end()) {
-      return formatted("{} is none of {}{}", in_quotes(word), join(list, ", "),
+      return formatted("{} is none of {}{}", in_quotes(word), first_few(list, list.size(), ", "),
                        did_you_mean(word, list));
     }
     set(static_cast<std::size_t>(found - list.begin()));
@@ -180,7 +174,7 @@ Option& OptionFields::path(std::string_view name, std::filesystem::path& value,
 Option& OptionFields::list(std::string_view name, std::vector<std::string>& value,
                            std::string_view value_name, std::string meaning) {
   Option& option = add(Option::Kind::List, name, value_name, std::move(meaning));
-  option.get_ = [&value] { return join(value, ","); };
+  option.get_ = [&value] { return first_few(value, value.size(), ","); };
   option.set_ = [&value](std::string_view word) {
     value = split_list(word);
     return std::string();

@@ -181,13 +181,6 @@ void make_paths_absolute(Words& words, const fs::path& data_root) {
   }
 }
 
-bool has_option(const MethodInfo& method, std::string_view name) {
-  PrunerOptions defaults;
-  OptionFields fields;
-  method.list_options(fields, defaults);
-  return fields.find(name) != nullptr;
-}
-
 void require_complete(const fs::path& path, const Grid& grid) {
   const auto require = [&](bool holds, const char* what) {
     if (!holds) throw InvalidArgument(fmt::format("{}: an empty study: {}", path.string(), what));

@@ -32,14 +32,6 @@ std::string methods_that(bool (*are_meant)(const MethodInfo&)) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-bool has_option(std::string_view method, std::string_view option) {
-  const MethodInfo* info = find_method(method);
-  PrunerOptions options;
-  OptionFields fields;
-  if (info != nullptr) list_options(fields, *info, options);
-  return fields.find(option) != nullptr;
-}
-
 bool needs_scores(std::string_view method) {
   const MethodInfo* info = find_method(method);
   return info != nullptr && info->needs_scores != Scores::None;
@@ -87,6 +79,7 @@ void list_image_options(OptionFields& fields, TrainOptions& options) {
 }
 
 void list_selection_options(OptionFields& fields, TrainOptions& options) {
+  const MethodInfo* method = find_method(options.method);
   const bool prunes = options.make_scores.empty();
   const char* const no_method = "is for pruned runs; this one only makes scores";
   fields.group("How samples are chosen");
@@ -98,9 +91,9 @@ void list_selection_options(OptionFields& fields, TrainOptions& options) {
   fields
       .flag("meet_rate", options.meet_rate,
             "infobatch: shorten the run to the pruning rate; off: as published")
-      .applies_if(prunes && has_option(options.method, "batch_size"),
+      .applies_if(prunes && method != nullptr && !method->meets_rate,
                   fmt::format("is for methods that do not meet the pruning rate every epoch: {}",
-                              methods_that([](auto& method) { return !method.meets_rate; })));
+                              methods_that([](auto& m) { return !m.meets_rate; })));
   const std::string scored = methods_that([](auto& m) { return m.needs_scores != Scores::None; });
   fields
       .path("scores", options.scores, "FILE",
@@ -109,7 +102,6 @@ void list_selection_options(OptionFields& fields, TrainOptions& options) {
                   fmt::format("is for methods that choose by scores: {}", scored));
   fields.list("make_scores", options.make_scores, "METHODS",
               "e.g. ccs,metriq,tdds: train on everything, leave their scores in the results, stop");
-  const MethodInfo* method = find_method(options.method);
   const bool listens =
       !prunes || (method != nullptr && method->needs_scores == Scores::Divergences);
   fields.applies_if(listens, "is for tdds: how its scoring run listens");

@@ -73,6 +73,9 @@ struct MethodInfo {
 /// @throws InvalidArgument  there is none: lists all, and suggests the nearest
 const MethodInfo& require_method(std::string_view name);
 
+/// Whether a method has an option of its own of that name.
+[[nodiscard]] bool has_option(const MethodInfo& method, std::string_view option);
+
 /// Lists the common options and those of a method.
 void list_options(OptionFields& fields, const MethodInfo& method, PrunerOptions& options);
 
