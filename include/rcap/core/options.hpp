@@ -54,7 +54,7 @@ class Option {
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
-  /// The placeholder of its value in a help text.
+  /// What stands for its value in a help text.
   [[nodiscard]] std::string value_name() const;
   /// One line.
   [[nodiscard]] std::string_view meaning() const noexcept { return meaning_; }
