@@ -1,5 +1,6 @@
 """What the jobs of several ranks share."""
 
+import atexit
 import os
 import time
 
@@ -9,7 +10,9 @@ from training import EPOCHS
 
 # A collective returns before Gloo's threads have let go of its tensors. A worker that Python 3.11 forks in that moment
 # hangs for ever (docs/python.md), and frameworks fork right after collectives of their own.
+# An interpreter that ends in that moment aborts.
 os.register_at_fork(before=lambda: time.sleep(0.05))
+atexit.register(time.sleep, 0.05)
 
 
 def of_all_ranks(value):
