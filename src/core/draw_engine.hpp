@@ -26,7 +26,7 @@ namespace rcap {
 ///
 ///  1. One pass over all samples puts each into one of up to 256 bins of its group, the
 ///     higher the better, and counts the bins. The bin of a sample is kept as a byte.
-///  2. The counts tell for every group in which bin its last winner lies.
+///  2. The counts tell for every group in which bin its best loser lies.
 ///  3. A second pass over the bytes takes all samples in clearly higher bins and gathers
 ///     those of the deciding bin and of its neighbours, about one in fifty.
 ///  4. The gathered ones are ranked exactly, group by group.
@@ -36,6 +36,10 @@ namespace rcap {
 /// that samples more than `Neighbours` bins apart rank in the order of their bins. So whoever
 /// ranks before a sample above the neighbours of d lies above d, which leaves it among the
 /// first k; and everyone in d or above ranks before a sample below those neighbours.
+///
+/// The best loser is wanted too: where it ended is what the chance of a sample to win depends on.
+/// So d is the bin of the (k + 1)-th sample, and of the ranked ones the last of the first k + 1 is
+/// that loser.
 ///
 /// Mostly the deciding bins of all groups lie near each other. Then the second pass looks up
 /// the groups of the samples in these bins only: above them all win, below them none.
@@ -56,7 +60,7 @@ class Draw {
   /// @param sample_count  below 2^32
   /// @param counts        for each group, 0 to its size; a group may be empty
   /// @param scratch       memory to use again. Leaves there the key of the best loser of each
-  ///                      group where it was ranked, else what was there or NaN
+  ///                      group that has winners: minus infinity where all of it won
   Draw(const Groups& groups, R& ranker, std::int64_t sample_count,
        std::span<const std::int64_t> counts, const Workers& workers, DrawScratch& scratch)
       : groups_(groups),
@@ -67,7 +71,9 @@ class Draw {
         chunks_{sample_count, ChunkSamples} {}
 
   SampleSet run() {
-    scratch_.last_keys.resize(group_count(), std::numeric_limits<double>::quiet_NaN());
+    scratch_.thresholds.assign(group_count(), -std::numeric_limits<double>::infinity());
+    with_loser_.resize(group_count());
+    std::ranges::transform(counts_, with_loser_.begin(), [](std::int64_t k) { return k + 1; });
     do {
       count_bins();
       find_open_bins();
@@ -139,7 +145,7 @@ class Draw {
       const auto last = static_cast<std::size_t>(group_chunks.end(chunk));
       add_histograms(first, last);
       find_deciding_bins(scratch_.histograms.front().data() + first, group_count(),
-                         ranker_.bin_count(), counts_.subspan(first, last - first),
+                         ranker_.bin_count(), std::span(with_loser_).subspan(first, last - first),
                          deciding_.data() + first, higher_.data() + first);
       for (std::size_t g = first; g < last; ++g) find_open_bins_of(g);
     });
@@ -326,7 +332,7 @@ class Draw {
       for (; g < end; ++g) {
         const auto last = first + static_cast<std::ptrdiff_t>(members_of(g).size());
         std::nth_element(first, first + taken_[g], last);
-        scratch_.last_keys[g] = (first + taken_[g])->key;
+        scratch_.thresholds[g] = (first + taken_[g])->key;
         std::transform(first, first + taken_[g], members_of(g).begin(),
                        [](const RankedSample& sample) { return sample.id; });
         first = last;
@@ -335,9 +341,9 @@ class Draw {
     }
   }
 
-  /// Whether some of a group's undecided samples win and some do not.
+  /// Whether one of a group's undecided samples is its best loser.
   [[nodiscard]] bool is_open(std::size_t group, std::size_t member_count) const {
-    return taken_[group] > 0 && taken_[group] < static_cast<std::int64_t>(member_count);
+    return taken_[group] < static_cast<std::int64_t>(member_count);
   }
 
   const Groups& groups_;
@@ -346,7 +352,8 @@ class Draw {
   const Workers& workers_;
   DrawScratch& scratch_;
   Chunks chunks_;
-  std::vector<std::uint8_t> deciding_;     ///< per group, the bin of its last winner
+  std::vector<std::int64_t> with_loser_;   ///< per group, how many win, and one more
+  std::vector<std::uint8_t> deciding_;     ///< per group, the bin of its best loser
   std::vector<std::uint32_t> higher_;      ///< per group, how many lie in higher bins
   std::vector<std::uint8_t> lowest_open_;  ///< per group, of its `OpenBins` open bins
   std::vector<std::int64_t> taken_;        ///< per group, how many in its open bins win

@@ -47,7 +47,7 @@ class RaceRanker {
   /// Lays out the bins so that they set the best `counts[j]` of each class apart: around
   /// the keys where the last draw ended, or else where sampled keys suggest.
   void aim_at(std::span<const std::int64_t> counts, DrawScratch& last) {
-    const bool first_draw = last.last_keys.size() != counts.size();
+    const bool first_draw = last.thresholds.size() != counts.size();
     std::vector<std::vector<float>> sampled(first_draw ? counts.size() : 0);
     if (first_draw) sample_keys(sampled);
     const std::int64_t winners = std::reduce(counts.begin(), counts.end());
@@ -58,7 +58,7 @@ class RaceRanker {
       const auto count = static_cast<double>(counts[j]);
       const double guess =
           first_draw ? guess_from(sampled[j], count / static_cast<double>(sizes()[j]))
-                     : last.last_keys[j] - std::log(count / static_cast<double>(last.counts[j]));
+                     : last.thresholds[j] - std::log(count / static_cast<double>(last.counts[j]));
       if (!first_draw) last.guesses[j] = guess;
       const double lowest = guess - margin - MarginInDeviations / std::sqrt(count);
       const auto start = static_cast<float>(-lowest * bins_per_nat_);
@@ -182,7 +182,8 @@ class RaceRanker {
     if (last.guesses.size() != sizes().size()) return false;
     std::int64_t missed = 0;
     for (std::size_t j = 0; j < last.guesses.size(); ++j) {
-      if (last.last_keys[j] < last.guesses[j] - TightMargin) missed += sizes()[j];
+      const bool has_losers = std::isfinite(last.thresholds[j]);
+      if (has_losers && last.thresholds[j] < last.guesses[j] - TightMargin) missed += sizes()[j];
     }
     return missed * FewUndecided < classes_.sample_count();
   }

@@ -98,9 +98,15 @@ TEST(DrawWeighted, HasTheWorkedInclusionProbabilities) {
   }
 }
 
-/// What `draw_weighted` must give: all keys, a full sort, the best of each class.
-std::vector<SampleId> draw_by_sorting(const ClassIndex& classes, const LossWeights& weights,
-                                      const Counts& counts, const RandomStream& stream) {
+struct SortedDraw {
+  std::vector<SampleId> ids;
+  std::vector<double> thresholds;
+};
+
+/// What `draw_weighted` must give: all keys, a full sort, the best of each class, and the key of
+/// the next one.
+SortedDraw draw_by_sorting(const ClassIndex& classes, const LossWeights& weights,
+                           const Counts& counts, const RandomStream& stream) {
   std::vector<std::tuple<double, std::uint64_t, SampleId>> ranked;
   for (SampleId id = 0; id < classes.sample_count(); ++id) {
     const std::uint64_t bits = stream.bits(id);
@@ -109,12 +115,14 @@ std::vector<SampleId> draw_by_sorting(const ClassIndex& classes, const LossWeigh
   }
   std::ranges::sort(ranked);
   Counts left = counts;
-  std::vector<SampleId> drawn;
+  SortedDraw draw{{}, std::vector(counts.size(), -std::numeric_limits<double>::infinity())};
   for (const auto& [key, bits, id] : ranked) {
-    if (left[static_cast<std::size_t>(classes.class_of(id))]-- > 0) drawn.push_back(id);
+    const auto j = static_cast<std::size_t>(classes.class_of(id));
+    if (left[j] == 0) draw.thresholds[j] = -key;
+    if (left[j]-- > 0) draw.ids.push_back(id);
   }
-  std::ranges::sort(drawn);
-  return drawn;
+  std::ranges::sort(draw.ids);
+  return draw;
 }
 
 struct LossKind {
@@ -151,7 +159,11 @@ TEST_P(DrawWeightedOnLosses, EqualsAFullSortWithAnyNumberOfThreads) {
     const LossWeights weights{losses, GetParam().beta};
     const auto expected = draw_by_sorting(classes, weights, counts, stream);
     for (const int threads : {1, 2, 7}) {
-      EXPECT_EQ(draw_weighted(classes, weights, counts, stream, threads).ids(), expected)
+      DrawScratch scratch;
+      const SampleSet drawn = draw_weighted(classes, weights, counts, stream, threads, &scratch);
+      EXPECT_EQ(drawn.ids(), expected.ids)
+          << GetParam().name << ", " << kept << " kept, " << threads << " threads";
+      EXPECT_EQ(scratch.thresholds, expected.thresholds)
           << GetParam().name << ", " << kept << " kept, " << threads << " threads";
     }
   }
@@ -212,10 +224,10 @@ TEST(DrawWeighted, DoesNotDependOnWhereItLooksFirst) {
         DrawScratch scratch;
         (void)draw_weighted(classes, {losses, 1.0}, counts, stream, 1, &scratch);
         for (std::size_t j = 0; j < (one_class_only ? 1 : counts.size()); ++j) {
-          scratch.last_keys[j] += off;
+          scratch.thresholds[j] += off;
         }
         DrawScratch confident = scratch;  // the last guess held, so this one is trusted more
-        confident.guesses = confident.last_keys;
+        confident.guesses = confident.thresholds;
         EXPECT_EQ(draw_weighted(classes, {losses, 1.0}, counts, stream, 1, &scratch), expected)
             << kept << " kept, off by " << off;
         EXPECT_EQ(draw_weighted(classes, {losses, 1.0}, counts, stream, 1, &confident), expected)

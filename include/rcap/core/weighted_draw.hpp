@@ -26,7 +26,9 @@ struct DrawScratch {
   std::vector<std::uint8_t> bins;
   std::vector<std::vector<std::uint32_t>> histograms;
   std::vector<std::int64_t> counts;  ///< per class, how many won
-  std::vector<double> last_keys;     ///< per class, of the best loser; NaN where not known
+  /// Per class, the key of the best sample that was not drawn: minus infinity where all of a
+  /// class was. The chance of a sample to be drawn follows from it (`inclusion.hpp`).
+  std::vector<double> thresholds;
   std::vector<double> guesses;       ///< per class, what was expected of it; empty after one draw
 };
 
