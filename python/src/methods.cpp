@@ -45,6 +45,8 @@ std::string type_of(const Option& option) {
         words += (words.empty() ? "'" : ", '") + word + "'";
       }
       return "typing.Literal[" + words + "]";
+    case Option::Kind::NumberOrWord:
+      return "float | typing.Literal['" + option.words().front() + "']";
     default:
       return "str";
   }
@@ -53,6 +55,9 @@ std::string type_of(const Option& option) {
 std::string default_of(const Option& option) {
   const std::string word = option.word();
   switch (option.kind()) {
+    case Option::Kind::NumberOrWord:
+      if (word == option.words().front()) return "'" + word + "'";
+      [[fallthrough]];
     case Option::Kind::Number:
       return word.find_first_of(".e") == std::string::npos ? word + ".0" : word;
     case Option::Kind::Count:
@@ -118,6 +123,9 @@ std::string word_of(const Option& option, nb::handle value) {
         return nb::str(nb::steal(PyNumber_Index(value.ptr()))).c_str();
       }
       break;
+    case Option::Kind::NumberOrWord:
+      if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+      [[fallthrough]];
     case Option::Kind::Number:
       if (PyNumber_Check(value.ptr()) && !is_bool) {
         const nb::object number = nb::steal(PyNumber_Float(value.ptr()));

@@ -54,7 +54,7 @@ struct BenchSelectArguments {
   ClassProfile profile = ClassProfile::Balanced;
   LabelOrder label_order = LabelOrder::Shuffled;
   CommonOptions common;
-  double beta = 1.0;
+  RcapOptions rcap;
   std::int64_t repeat = 7;
   std::int64_t batch_size = 256;
   bool no_order = false;
@@ -74,7 +74,7 @@ bool parse_arguments(std::span<const std::string> words, BenchSelectArguments& a
               "how samples of different classes lie");
   line.group("Selection");
   list_options(line, arguments.common);
-  line.number("beta", arguments.beta, "B", "temperature of the draw");
+  list_options(line, arguments.rcap);
   line.count("batch", arguments.batch_size, "B", "samples an observe call", Range::at_least(1));
   line.group("Run");
   line.count("repeat", arguments.repeat, "K", "timed epochs", Range::at_least(1));
@@ -141,8 +141,7 @@ class SelectBench {
     const auto class_sizes =
         make_class_sizes(arguments_.sample_count, arguments_.class_count, arguments_.profile);
     classes_ = make_classes(class_sizes, arguments_.label_order, arguments_.common.seed);
-    RcapOptions options;
-    options.beta = arguments_.beta;
+    const RcapOptions& options = arguments_.rcap;
     pruner_ = std::make_unique<RcapPruner>(classes_, arguments_.common, options);
     if (arguments_.beside_one) {
       CommonOptions one_thread = arguments_.common;
@@ -150,7 +149,7 @@ class SelectBench {
       beside_ = std::make_unique<RcapPruner>(classes_, one_thread, options);
     }
     losses_ = std::make_unique<SyntheticLosses>(classes_, arguments_.common.seed);
-    observe_initial_losses();
+    if (pruner_->needs_initial_losses()) observe_initial_losses();
     ::malloc_trim(0);  // what was freed shall not count as resident
   }
 
@@ -217,7 +216,7 @@ class SelectBench {
 
   /// The keys of all samples and nothing else: what a selection cannot do without.
   double time_floor(std::int64_t epoch) {
-    const LossWeights weights{pruner_->memory().stored_losses(), arguments_.beta};
+    const LossWeights weights{pruner_->memory().stored_losses(), arguments_.rcap.beta.value_or(1)};
     const RandomStream stream(arguments_.common.seed, Purpose::Selection, epoch);
     const Chunks chunks{arguments_.sample_count, 1 << 16};
     std::vector<double> sums(static_cast<std::size_t>(chunks.size()));
@@ -295,7 +294,7 @@ void print_json(const BenchSelectArguments& arguments, const SelectBench& bench)
   json["label_order"] = name_of(arguments.label_order);
   json["pruning_rate"] = arguments.common.pruning_rate;
   json["keep_count"] = bench.keep_count();
-  json["beta"] = arguments.beta;
+  json["options"] = describe_options(arguments.rcap);
   json["batch"] = arguments.batch_size;
   json["observe_order"] = arguments.no_order ? "ascending" : "training";
   json["repeat"] = arguments.repeat;
@@ -318,10 +317,10 @@ void print_row(std::string_view name, const std::vector<double>& times, double s
 void print_table(const BenchSelectArguments& arguments, const SelectBench& bench) {
   const auto samples = static_cast<double>(arguments.sample_count);
   const auto selected = static_cast<double>(bench.keep_count());
-  fmt::print("{} samples, {} {} classes ({}), pruning rate {}: {} kept; beta {}\n",
+  fmt::print("{} samples, {} {} classes ({}), pruning rate {}: {} kept; {}\n",
              arguments.sample_count, arguments.class_count, name_of(arguments.profile),
              name_of(arguments.label_order), arguments.common.pruning_rate, bench.keep_count(),
-             arguments.beta);
+             fmt::join(describe_options(arguments.rcap), ", "));
   fmt::print("{}, {} thread(s), {}, rcap {}, {} repeats\n\n", cpu_model(), arguments.common.threads,
              compiler_version(), rcap_version(), arguments.repeat);
   fmt::print("{:<8} {:>10} {:>10} {:>10} {:>14}\n", "ns each", "median", "min", "max",

@@ -86,6 +86,11 @@ void stream_bits(const RandomStream& stream, SampleId first, std::size_t count,
   }
 }
 
+double exact_log(double x) noexcept {
+  const Split parts = split(x);
+  return parts.exponent * Ln2 + log1p_near_zero(parts.mantissa - 1.0);
+}
+
 double exact_exp(double x) noexcept {
   if (x < -708.0) return 0.0;
   const double whole = std::floor(x * 0x1.71547652b82fep0 + 0.5);

@@ -45,4 +45,7 @@ void stream_bits(const RandomStream& stream, SampleId first, std::size_t count,
 /// exp(x) for x <= 0, the same on every machine; 0 below -708.
 [[nodiscard]] double exact_exp(double x) noexcept;
 
+/// ln(x) of a normal number > 0, the same on every machine.
+[[nodiscard]] double exact_log(double x) noexcept;
+
 }  // namespace rcap

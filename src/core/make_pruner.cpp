@@ -256,10 +256,13 @@ void list_options(OptionFields& fields, const MethodInfo& method, PrunerOptions&
 
 void set_options(const OptionFields& fields, const MethodInfo& method,
                  std::span<const GivenOption> given, Reader reader) {
-  for (const GivenOption& option : given) {
-    const Option* field = fields.find(option.name);
-    if (field == nullptr) refuse_option(option.name, fields, method, reader);
-    field->set(option.word, reader);
+  // Choices first: whether another option applies can depend on them.
+  for (const bool choices : {true, false}) {
+    for (const GivenOption& option : given) {
+      const Option* field = fields.find(option.name);
+      if (field == nullptr) refuse_option(option.name, fields, method, reader);
+      if ((field->kind() == Option::Kind::Choice) == choices) field->set(option.word, reader);
+    }
   }
 }
 

@@ -55,7 +55,9 @@ std::string Range::rule() const {
 }
 
 std::string Option::value_name() const {
-  return words_.empty() ? std::string(value_name_) : first_few(words_, words_.size(), "|");
+  const std::string words = first_few(words_, words_.size(), "|");
+  if (kind_ == Kind::NumberOrWord) return formatted("{}|{}", value_name_, words);
+  return words_.empty() ? std::string(value_name_) : words;
 }
 
 void Option::set(std::string_view word, Reader reader) const {
@@ -66,10 +68,10 @@ void Option::set(std::string_view word, Reader reader) const {
 }
 
 void Option::check(Reader reader) const {
-  const bool has_range =
-      kind_ == Kind::Number || kind_ == Kind::Count || kind_ == Kind::OptionalCount;
+  const bool has_range = kind_ == Kind::Number || kind_ == Kind::NumberOrWord ||
+                         kind_ == Kind::Count || kind_ == Kind::OptionalCount;
   const std::string number = has_range && applies() ? word() : "";
-  if (number.empty()) return;
+  if (number.empty() || std::ranges::count(words_, number) > 0) return;
   double value = 0;
   std::from_chars(number.data(), number.data() + number.size(), value);
   if (!range_.holds(value)) {
@@ -118,6 +120,23 @@ Option& OptionFields::number(std::string_view name, double& value, std::string_v
   Option& option = add(Option::Kind::Number, name, value_name, std::move(meaning), range);
   option.get_ = [&value] { return formatted("{}", value); };
   option.set_ = [&value](std::string_view word) { return parse(word, value); };
+  return option;
+}
+
+Option& OptionFields::number(std::string_view name, std::optional<double>& value,
+                             std::string_view value_name, std::string meaning, Range range,
+                             std::string word) {
+  Option& option = add(Option::Kind::NumberOrWord, name, value_name, std::move(meaning), range);
+  option.words_ = {word};
+  option.get_ = [&value, word] { return value ? formatted("{}", *value) : word; };
+  option.set_ = [&value, word](std::string_view given) -> std::string {
+    double number = 0;
+    const bool is_word = given == word;
+    const std::string complaint = is_word ? std::string() : parse(given, number);
+    if (!complaint.empty()) return formatted("{} nor {}", complaint, word);
+    value = is_word ? std::nullopt : std::optional(number);
+    return {};
+  };
   return option;
 }
 
@@ -206,7 +225,7 @@ void check(const OptionFields& fields, Reader reader) {
 std::vector<std::string> describe(const OptionFields& fields) {
   std::vector<std::string> words;
   for (const Option& option : fields.all()) {
-    if (!option.shapes_result()) continue;
+    if (!option.shapes_result() || !option.applies()) continue;
     const std::string word = option.word();
     words.push_back(formatted("{}={}", option.name(), word.empty() ? "none" : word));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "base/formatted.hpp"
 #include "core/batch_checks.hpp"
@@ -86,7 +87,7 @@ const Selection& Pruner::select(std::int64_t epoch) {
   }
   if (selection_.epoch != epoch) {
     selected_.list_ids(selection_.ids, workers_);
-    weigh(selection_.ids, selection_.weights);
+    weigh(selection_.ids, workers_, selection_.weights);
     selection_.epoch = epoch;
   }
   return selection_;
@@ -170,6 +171,28 @@ void Pruner::observe(std::span<const SampleId> ids, std::span<const float> losse
 
 void Pruner::observe(std::span<const SampleId> ids, std::span<const double> losses) {
   check_and_record(ids, losses);
+}
+
+void Pruner::observe_classes(std::span<const double> errors) {
+  if (std::cmp_not_equal(errors.size(), classes_->class_count())) {
+    throw InvalidArgument(formatted("observe_classes: {} errors for {} classes; give one per class",
+                                    errors.size(), classes_->class_count()));
+  }
+  for (std::size_t j = 0; j < errors.size(); ++j) {
+    if (is_loss(errors[j])) continue;
+    throw InvalidArgument(
+        formatted("observe_classes: the error of class {} is {}; errors must be finite and >= 0; "
+                  "nothing was recorded",
+                  j, errors[j]));
+  }
+  record_classes(errors);
+}
+
+void Pruner::record_classes(std::span<const double>) {
+  throw InvalidArgument(formatted(
+      "observe_classes: {} does not judge classes by errors that are told; rcap with class_share "
+      "robust does",
+      method_));
 }
 
 std::vector<std::string> Pruner::options() const {

@@ -214,9 +214,7 @@ class Run {
     summary.class_share = word_of(options_, "class_share");
     summary.pruning_rate =
         require_method(options_.method).keeps_all ? 0 : options_.pruner.common.pruning_rate;
-    if (const std::string beta = word_of(options_, "beta"); !beta.empty()) {
-      summary.beta = std::stod(beta);
-    }
+    if (!word_of(options_, "beta").empty()) summary.beta = options_.pruner.rcap.beta;
     summary.seed = options_.seed;
     summary.n_train = dataset_.train.size();
     summary.keep_count = session.pruner().keep_count();

@@ -11,6 +11,20 @@
 
 namespace rcap {
 
+/// What weighted losses of a class add up to.
+struct ClassLoss {
+  double sum = 0;     ///< of weight times loss
+  double weight = 0;  ///< of the weights
+  std::int64_t count = 0;
+
+  ClassLoss& operator+=(const ClassLoss& other) {
+    sum += other.sum;
+    weight += other.weight;
+    count += other.count;
+    return *this;
+  }
+};
+
 /// The last seen loss of every sample (phi in the paper), clipped at a limit of its
 /// class: by default the largest initial loss of the class. Four bytes a sample.
 ///
@@ -36,11 +50,13 @@ class LossMemory {
   /// Clips the losses of the members of `samples`, which must hold all that were recorded
   /// since the last time, and returns their sums (`class_sums`).
   std::vector<double> clip(const SampleSet& samples, const Workers& workers = 1);
+  /// The same with a weight for each member, in ascending order (`class_losses`).
+  std::vector<ClassLoss> clip(const SampleSet& samples, std::span<const float> weights,
+                              const Workers& workers = 1);
 
   /// The loss of one sample.
   [[nodiscard]] float loss(SampleId id) const noexcept {
-    return std::min(losses_[static_cast<std::size_t>(id)],
-                    class_limits_[static_cast<std::size_t>(classes_->class_of(id))]);
+    return clipped(id, static_cast<std::size_t>(classes_->class_of(id)));
   }
   /// All of them; those recorded since the last `clip` as they came.
   [[nodiscard]] std::span<const float> stored_losses() const noexcept { return losses_; }
@@ -50,6 +66,11 @@ class LossMemory {
   /// fixed order, so the sums do not depend on the workers.
   [[nodiscard]] std::vector<double> class_sums(const SampleSet& samples,
                                                const Workers& workers = 1) const;
+
+  /// The same with a weight for each member, in ascending order.
+  [[nodiscard]] std::vector<ClassLoss> class_losses(const SampleSet& samples,
+                                                    std::span<const float> weights,
+                                                    const Workers& workers = 1) const;
 
   /// For every class the part of its softmax(phi / beta) that lies on the members of
   /// `samples`: 1 where all of it does. Added up in a fixed order.
@@ -63,6 +84,10 @@ class LossMemory {
   }
 
  private:
+  [[nodiscard]] float clipped(SampleId id, std::size_t class_id) const noexcept {
+    return std::min(losses_[static_cast<std::size_t>(id)], class_limits_[class_id]);
+  }
+
   std::shared_ptr<const ClassIndex> classes_;
   std::vector<float> losses_;
   std::vector<float> class_limits_;

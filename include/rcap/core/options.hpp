@@ -50,7 +50,7 @@ struct Range {
 /// Words are how values travel: from a command line, a file or Python, and back.
 class Option {
  public:
-  enum class Kind { Number, Count, OptionalCount, Flag, Choice, Text, Path, List };
+  enum class Kind { Number, NumberOrWord, Count, OptionalCount, Flag, Choice, Text, Path, List };
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
@@ -58,14 +58,14 @@ class Option {
   [[nodiscard]] std::string value_name() const;
   /// One line.
   [[nodiscard]] std::string_view meaning() const noexcept { return meaning_; }
-  /// The words of a choice, "on" and "off" of a flag; else none.
+  /// The words of a choice, "on" and "off" of a flag, the one beside the numbers; else none.
   [[nodiscard]] std::span<const std::string> words() const noexcept { return words_; }
   /// Whether it must be given: its default is not a value to run with.
   [[nodiscard]] bool is_required() const noexcept { return required_; }
   /// Whether it can change the result; else it may differ when a run goes on.
   [[nodiscard]] bool shapes_result() const noexcept { return shapes_result_; }
-  /// Whether it has an effect beside the other values of its struct.
-  [[nodiscard]] bool applies() const noexcept { return why_not_.empty(); }
+  /// Whether it has an effect beside the values that its struct has now.
+  [[nodiscard]] bool applies() const { return why_not_.empty() || (holds_ && holds_()); }
   /// Its heading in a help text.
   [[nodiscard]] const std::string& group() const noexcept { return group_; }
 
@@ -92,6 +92,12 @@ class Option {
     if (!holds) why_not_ = std::move(rule);
     return *this;
   }
+  /// The same for what options listed beside it decide, whatever they are set to later.
+  Option& applies_if(std::function<bool()> holds, std::string rule) {
+    holds_ = std::move(holds);
+    why_not_ = std::move(rule);
+    return *this;
+  }
 
  private:
   friend class OptionFields;
@@ -103,6 +109,7 @@ class Option {
   Range range_;
   bool required_ = false;
   bool shapes_result_ = true;
+  std::function<bool()> holds_;  ///< empty: it does not, where `why_not_` is anything
   std::function<std::string()> get_;
   /// Returns a complaint to follow the name, "\"x\" is not a number"; empty: it was taken.
   std::function<std::string(std::string_view)> set_;
@@ -137,6 +144,9 @@ class OptionFields {
 
   Option& number(std::string_view name, double& value, std::string_view value_name,
                  std::string meaning, Range range = {});
+  /// A number, or a word that stands for none: "auto", "off".
+  Option& number(std::string_view name, std::optional<double>& value, std::string_view value_name,
+                 std::string meaning, Range range, std::string word);
 
   template <std::integral Count>
   requires(!std::same_as<Count, bool>) Option& count(std::string_view name, Count& value,

@@ -103,6 +103,15 @@ class Pruner {
   void observe(std::span<const SampleId> ids, std::span<const float> losses);
   void observe(std::span<const SampleId> ids, std::span<const double> losses);
 
+  /// Tells the error of every class on data that is not trained on, such as the mean loss of its
+  /// held-out samples. Where a method judges classes by their losses, these take the place of its
+  /// own estimate until others are told. Training losses lie for what is memorised.
+  ///
+  /// @param errors  one per class, finite and >= 0
+  /// @throws InvalidArgument  names the class and the value, or the methods that judge classes;
+  ///                          nothing is changed then
+  void observe_classes(std::span<const double> errors);
+
   /// Writes all state, atomically (`write_state_file`).
   void save(const std::filesystem::path& path) const;
   /// Takes over a saved state and continues as if never stopped, also in mid-epoch.
@@ -125,8 +134,11 @@ class Pruner {
   virtual void record(std::span<const SampleId>, std::span<const float>) {}
   /// Prefetches the memory that `record` will need for these samples.
   virtual void prefetch(std::span<const SampleId>) const {}
+  /// Takes in class errors that `observe_classes` has checked.
+  /// @throws InvalidArgument  the method has no use for them
+  virtual void record_classes(std::span<const double> errors);
   /// Fills in one weight per id, or nothing where all are 1.
-  virtual void weigh(std::span<const SampleId>, std::vector<float>& weights) const {
+  virtual void weigh(std::span<const SampleId>, const Workers&, std::vector<float>& weights) const {
     weights.clear();
   }
   /// Names the fields of the method's own state.

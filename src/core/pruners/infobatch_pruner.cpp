@@ -119,7 +119,8 @@ void InfoBatchPruner::record(std::span<const SampleId> ids, std::span<const floa
   if (!ids.empty()) observed_any_ = true;
 }
 
-void InfoBatchPruner::weigh(std::span<const SampleId> ids, std::vector<float>& weights) const {
+void InfoBatchPruner::weigh(std::span<const SampleId> ids, const Workers&,
+                            std::vector<float>& weights) const {
   if (rescaled_.count() == 0) return weights.clear();
   const auto weight = static_cast<float>(1 / kept_part_);
   weights.resize(ids.size());

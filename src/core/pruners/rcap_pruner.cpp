@@ -2,23 +2,35 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
+#include "core/sample_weights.hpp"
+#include "core/saturate.hpp"
+#include "core/temperature.hpp"
 #include "rcap/core/class_budget.hpp"
-#include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
 
 void list_options(OptionFields& fields, RcapOptions& options) {
-  fields.number("beta", options.beta, "B", "temperature of the draw inside a class, 0.001 to 1000",
-                Range::between(1e-3, 1e3));
-  fields.choice("class_share", options.class_share, {"paper", "mass", "group"},
-                "split over the classes: the printed formula, the authors' code, classes equal");
+  fields.number("beta", options.beta, "B",
+                "temperature of the draw inside a class, 0.001 to 1000, or by the spread of losses",
+                Range::between(1e-3, 1e3), "auto");
+  fields.choice("class_share", options.class_share, {"robust", "paper", "mass", "group"},
+                "split over the classes: by their error on new data, the printed formula, the "
+                "authors' code, classes equal");
   fields.choice("initial_loss", options.initial_loss, {"forward", "log-c"},
                 "losses before training: observed, or ln(classes) for all");
   fields.choice("clip", options.clip, {"class-max", "log-c"},
                 "losses are cut at the class's largest initial one, or at ln(classes)");
   fields.count("min_per_class", options.min_per_class, "K",
                "kept of each class while the budget allows", Range::at_least(0));
+  OptionFields robust;
+  list_options(robust, options.robust);
+  for (Option option : robust.all()) {
+    fields.append(
+        option.applies_if([&options] { return options.class_share == ClassShare::Robust; },
+                          "is for the class share robust"));
+  }
 }
 
 RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
@@ -31,6 +43,20 @@ RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOp
   } else if (options.clip == LossClip::LogC) {
     memory_.fix_limits(log_c);
   }
+  if (!is_robust()) return;
+  const auto class_count = static_cast<std::size_t>(this->classes().class_count());
+  inverse_chances_.assign(static_cast<std::size_t>(keep_count()), 1.0F);
+  lifts_.assign(class_count, 1.0F);
+  told_errors_.assign(class_count, 0.0F);
+}
+
+void RcapPruner::list_state(StateFields& fields) {
+  memory_.list_state(fields);
+  if (!is_robust()) return;
+  fields.losses("inverse_chances", inverse_chances_);
+  fields.losses("lifts", lifts_);
+  fields.flag("has_told_errors", has_told_errors_);
+  fields.losses("told_errors", told_errors_);
 }
 
 void RcapPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
@@ -41,37 +67,94 @@ void RcapPruner::record(std::span<const SampleId> ids, std::span<const float> lo
   }
 }
 
+void RcapPruner::record_classes(std::span<const double> errors) {
+  if (!is_robust()) return Pruner::record_classes(errors);
+  std::ranges::transform(errors, told_errors_.begin(), saturate);
+  has_told_errors_ = true;
+}
+
+double RcapPruner::beta() const {
+  return options_.beta ? *options_.beta : balanced_beta(classes(), memory_.stored_losses());
+}
+
 std::vector<double> RcapPruner::errors_over(const SampleSet& samples,
                                             const Workers& workers) const {
-  return options_.class_share == ClassShare::Mass
-             ? memory_.class_masses(samples, options_.beta, workers)
-             : memory_.class_sums(samples, workers);
+  return options_.class_share == ClassShare::Mass ? memory_.class_masses(samples, beta(), workers)
+                                                  : memory_.class_sums(samples, workers);
 }
 
 std::vector<double> RcapPruner::class_errors(const Workers& workers) const {
+  if (is_robust()) {
+    return robust_errors(epoch() < 0 ? losses_of_all(workers)
+                                     : memory_.class_losses(selected(), inverse_chances_, workers),
+                         workers);
+  }
   if (epoch() < 0) return errors_over(SampleSet::all(classes().sample_count()), workers);
   std::vector<double> errors = errors_over(selected(), workers);
   judge_starved_classes(errors, workers);
   return errors;
 }
 
+std::vector<ClassLoss> RcapPruner::losses_of_all(const Workers& workers) const {
+  const std::vector<double> sums =
+      memory_.class_sums(SampleSet::all(classes().sample_count()), workers);
+  std::vector<ClassLoss> losses;
+  for (std::size_t j = 0; j < sums.size(); ++j) {
+    const std::int64_t size = classes().class_sizes()[j];
+    losses.push_back({sums[j], static_cast<double>(size), size});
+  }
+  return losses;
+}
+
+double RcapPruner::proportional_share(std::size_t class_id) const {
+  const double keep_fraction =
+      static_cast<double>(keep_count()) / static_cast<double>(classes().sample_count());
+  return std::max(1.0, keep_fraction * static_cast<double>(classes().class_sizes()[class_id]));
+}
+
 void RcapPruner::judge_starved_classes(std::vector<double>& errors, const Workers& workers) const {
   if (options_.min_per_class > 0) return;  // there are none
   const std::vector<std::int64_t> taken = classes().count_by_class(selected().ids());
   const std::vector<double> whole = errors_over(SampleSet::all(classes().sample_count()), workers);
-  const double keep_fraction =
-      static_cast<double>(keep_count()) / static_cast<double>(classes().sample_count());
   for (std::size_t j = 0; j < errors.size(); ++j) {
     const auto size = static_cast<double>(classes().class_sizes()[j]);
-    if (taken[j] == 0 && size > 0) {
-      errors[j] = whole[j] * std::max(1.0, keep_fraction * size) / size;
-    }
+    if (taken[j] == 0 && size > 0) errors[j] = whole[j] * proportional_share(j) / size;
   }
 }
 
-std::vector<std::int64_t> RcapPruner::class_counts() const { return counts_for(class_errors()); }
+std::vector<double> RcapPruner::robust_errors(std::vector<ClassLoss> losses,
+                                              const Workers& workers) const {
+  const auto sizes = classes().class_sizes();
+  const auto starves = [&](std::size_t j) { return losses[j].count == 0 && sizes[j] > 0; };
+  std::vector<double> taken(losses.size());
+  for (std::size_t j = 0; j < losses.size(); ++j) {
+    taken[j] = starves(j) ? proportional_share(j) : static_cast<double>(losses[j].count);
+  }
+  if (options_.min_per_class == 0) {
+    const std::vector<ClassLoss> whole = losses_of_all(workers);
+    for (std::size_t j = 0; j < losses.size(); ++j) {
+      if (starves(j)) losses[j] = whole[j];
+    }
+  }
+  std::vector<double> errors(told_errors_.begin(), told_errors_.end());
+  if (!has_told_errors_) {
+    std::vector<double> means(losses.size());
+    for (std::size_t j = 0; j < losses.size(); ++j) {
+      if (losses[j].count > 0) means[j] = losses[j].sum / losses[j].weight;
+    }
+    errors = errors_with_allowance(means, sizes, options_.robust.allowance);
+  }
+  std::ranges::transform(taken, errors, errors.begin(), std::multiplies<>());
+  return errors;
+}
 
-std::vector<std::int64_t> RcapPruner::counts_for(std::span<const double> errors) const {
+std::vector<std::int64_t> RcapPruner::class_counts() const {
+  return split_budget(classes().class_sizes(), share_weights(class_errors()), keep_count(),
+                      options_.min_per_class);
+}
+
+std::vector<double> RcapPruner::share_weights(std::span<const double> errors) const {
+  if (is_robust()) return robust_weights(errors, options_.robust.focus);
   const auto sizes = classes().class_sizes();
   const auto sample_count = static_cast<double>(classes().sample_count());
   const bool by_size = options_.class_share != ClassShare::Group;
@@ -80,19 +163,38 @@ std::vector<std::int64_t> RcapPruner::counts_for(std::span<const double> errors)
     const double prior = by_size ? static_cast<double>(sizes[j]) / sample_count : 1.0;
     weights[j] = std::sqrt(prior * errors[j]);
   }
-  return split_budget(sizes, weights, keep_count(), options_.min_per_class);
+  return weights;
+}
+
+std::vector<double> RcapPruner::clip_and_judge(const SampleSet& samples, const Workers& workers) {
+  if (is_robust()) return robust_errors(memory_.clip(samples, inverse_chances_, workers), workers);
+  std::vector<double> sums = memory_.clip(samples, workers);
+  if (options_.class_share == ClassShare::Mass) return class_errors(workers);
+  judge_starved_classes(sums, workers);  // the sums of the clipped losses are the errors
+  return sums;
 }
 
 void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
-  std::vector<double> errors;
-  if (this->epoch() >= 0) errors = memory_.clip(selected, workers);
-  if (this->epoch() < 0 || options_.class_share == ClassShare::Mass) {
-    errors = class_errors(workers);
-  } else {  // the sums of the clipped losses are the errors
-    judge_starved_classes(errors, workers);
-  }
-  selected = draw_weighted(classes(), {memory_.stored_losses(), options_.beta}, counts_for(errors),
-                           stream(Purpose::Selection, epoch), workers, &scratch_);
+  const std::vector<double> weights =
+      share_weights(this->epoch() < 0 ? class_errors(workers) : clip_and_judge(selected, workers));
+  const auto sizes = classes().class_sizes();
+  const std::vector<std::int64_t> counts =
+      split_budget(sizes, weights, keep_count(), options_.min_per_class);
+  const LossWeights losses{memory_.stored_losses(), beta()};
+  selected = draw_weighted(classes(), losses, counts, stream(Purpose::Selection, epoch), workers,
+                           &scratch_);
+  if (!is_robust()) return;
+  find_inverse_chances(classes(), selected, losses, scratch_.thresholds, workers, inverse_chances_);
+  lifts_ = lifts_of(sizes, counts, weights, options_.robust.lift);
+}
+
+void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
+                       std::vector<float>& weights) const {
+  if (!is_robust()) return weights.clear();
+  ClassWeighing weighing{classes().count_by_class(ids), lifts_, {}};
+  weighing.exponents =
+      unbias_exponents(classes().class_sizes(), weighing.counts, options_.robust.unbias);
+  weigh_samples(classes(), ids, inverse_chances_, weighing, workers, weights);
 }
 
 }  // namespace rcap

@@ -41,7 +41,8 @@ class InfoBatchPruner final : public Pruner {
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
-  void weigh(std::span<const SampleId> ids, std::vector<float>& weights) const override;
+  void weigh(std::span<const SampleId> ids, const Workers& workers,
+             std::vector<float>& weights) const override;
   void list_state(StateFields& fields) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);

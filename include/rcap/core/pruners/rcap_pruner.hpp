@@ -6,14 +6,17 @@
 
 #include "rcap/core/loss_memory.hpp"
 #include "rcap/core/pruner.hpp"
+#include "rcap/core/robust_share.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
 
-/// How RCAP splits its budget over the classes; `docs/algorithm.md` sets the three
-/// side by side. p_j is the class's part of the data set, S_j its samples selected
-/// last (before the first epoch: all of them), phi the remembered losses.
+/// How RCAP splits its budget over the classes; `docs/algorithm.md` sets them side by
+/// side. p_j is the class's part of the data set, S_j its samples selected last (before
+/// the first epoch: all of them), phi the remembered losses.
 enum class ClassShare {
+  /// sqrt(size of S_j * what the mean loss of the class would be on new data); samples have weights
+  Robust,
   Paper,  ///< sqrt(p_j * sum of phi over S_j): the printed formula
   Mass,   ///< sqrt(p_j * softmax mass of S_j): the rule of the authors' code
   Group,  ///< sqrt(sum of phi over S_j): the formula with every class weighing the same
@@ -32,11 +35,14 @@ enum class LossClip {
 };
 
 struct RcapOptions {
-  double beta = 1.0;  ///< temperature of the draw inside a class, 0.001 to 1000
+  /// Temperature of the draw inside a class, 0.001 to 1000; nothing: such that the draw is worth
+  /// half of a class, whatever the scale of losses (`balanced_beta`).
+  std::optional<double> beta = 1.0;
   ClassShare class_share = ClassShare::Paper;
   InitialLoss initial_loss = InitialLoss::Forward;
   LossClip clip = LossClip::ClassMax;
   std::int64_t min_per_class = 1;  ///< kept of each class while the budget allows
+  RobustOptions robust = {};       ///< of `ClassShare::Robust`
 };
 
 void list_options(OptionFields& fields, RcapOptions& options);
@@ -53,7 +59,8 @@ class RcapPruner final : public Pruner {
     return options_.initial_loss == InitialLoss::Forward;
   }
 
-  /// The class error of the paper (E_j), by the rule of `class_share`. A class of which
+  /// The class error of the paper (E_j), by the rule of `class_share`; of `Robust`, how many
+  /// samples of a class were selected times its error on new data. A class of which
   /// nothing was selected is judged by its remembered losses: as if it had kept its
   /// proportional share, at least one sample, at the mean loss of the class.
   [[nodiscard]] std::vector<double> class_errors(const Workers& workers = 1) const;
@@ -65,19 +72,39 @@ class RcapPruner final : public Pruner {
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void prefetch(std::span<const SampleId> ids) const override { memory_.prefetch(ids); }
-  void list_state(StateFields& fields) override { memory_.list_state(fields); }
+  void record_classes(std::span<const double> errors) override;
+  void weigh(std::span<const SampleId> ids, const Workers& workers,
+             std::vector<float>& weights) const override;
+  void list_state(StateFields& fields) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);
   }
 
+  [[nodiscard]] bool is_robust() const noexcept {
+    return options_.class_share == ClassShare::Robust;
+  }
+  [[nodiscard]] double beta() const;
   [[nodiscard]] std::vector<double> errors_over(const SampleSet& samples,
                                                 const Workers& workers) const;
   void judge_starved_classes(std::vector<double>& errors, const Workers& workers) const;
-  [[nodiscard]] std::vector<std::int64_t> counts_for(std::span<const double> errors) const;
+  [[nodiscard]] std::vector<double> robust_errors(std::vector<ClassLoss> losses,
+                                                  const Workers& workers) const;
+  [[nodiscard]] std::vector<ClassLoss> losses_of_all(const Workers& workers) const;
+  /// What a class would have kept if all kept the same part, at least one sample.
+  [[nodiscard]] double proportional_share(std::size_t class_id) const;
+  /// Clips what was observed of `samples`; the class errors.
+  [[nodiscard]] std::vector<double> clip_and_judge(const SampleSet& samples,
+                                                   const Workers& workers);
+  [[nodiscard]] std::vector<double> share_weights(std::span<const double> errors) const;
 
   RcapOptions options_;
   LossMemory memory_;
   DrawScratch scratch_;
+  // Of the robust rule.
+  std::vector<float> inverse_chances_;  ///< of the selected samples, ascending by id
+  std::vector<float> lifts_;            ///< of the classes
+  std::vector<float> told_errors_;      ///< of the classes, from `observe_classes`
+  bool has_told_errors_ = false;
 };
 
 }  // namespace rcap
