@@ -29,6 +29,14 @@ RandomStream subsample_stream(std::uint64_t seed, SubsampleUse use) {
   return {seed, Purpose::Subsample, static_cast<std::int64_t>(use)};
 }
 
+HeldOutSplit hold_out_counts(const ClassIndex& classes, std::span<const std::int64_t> counts,
+                             const RandomStream& stream) {
+  const SampleSet held_out = draw_per_class(classes, counts, stream);
+  SampleSet kept = SampleSet::all(classes.sample_count());
+  kept.subtract(held_out);
+  return {kept.ids(), held_out.ids()};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> long_tailed_sizes(std::span<const std::int64_t> class_sizes,
@@ -85,10 +93,21 @@ HeldOutSplit hold_out(const ClassIndex& classes, std::int64_t one_in, std::uint6
   for (const std::int64_t size : classes.class_sizes()) {
     counts.push_back(size < 2 ? 0 : std::max<std::int64_t>(1, size / one_in));
   }
-  const SampleSet held_out = draw_per_class(classes, counts, subsample_stream(seed, use));
-  SampleSet kept = SampleSet::all(classes.sample_count());
-  kept.subtract(held_out);
-  return {kept.ids(), held_out.ids()};
+  return hold_out_counts(classes, counts, subsample_stream(seed, use));
+}
+
+HeldOutSplit hold_out_part(const ClassIndex& classes, double part, std::uint64_t seed,
+                           SubsampleUse use) {
+  if (!(part > 0 && part < 1)) {
+    throw InvalidArgument(
+        fmt::format("hold_out_part: the part is {}; it lies above 0 and below 1", part));
+  }
+  std::vector<std::int64_t> counts;
+  for (const std::int64_t size : classes.class_sizes()) {
+    const std::int64_t nearest = std::llround(part * static_cast<double>(size));
+    counts.push_back(size < 2 ? 0 : std::clamp<std::int64_t>(nearest, 1, size - 1));
+  }
+  return hold_out_counts(classes, counts, subsample_stream(seed, use));
 }
 
 }  // namespace rcap

@@ -48,6 +48,7 @@ enum class SubsampleUse : std::int64_t {
   ImageFolderTest = 1,
   TableTest = 2,
   TrainSamples = 3,
+  HeldOut = 4,
 };
 
 /// Ids in ascending order.
@@ -62,5 +63,12 @@ struct HeldOutSplit {
 /// @param one_in  at least 2
 [[nodiscard]] HeldOutSplit hold_out(const ClassIndex& classes, std::int64_t one_in,
                                     std::uint64_t seed, SubsampleUse use);
+
+/// The same for any part of every class, rounded to the nearest number: at least one sample of a
+/// class that has two, and never the whole class.
+/// @param part  above 0 and below 1
+/// @throws InvalidArgument  if it is not
+[[nodiscard]] HeldOutSplit hold_out_part(const ClassIndex& classes, double part, std::uint64_t seed,
+                                         SubsampleUse use);
 
 }  // namespace rcap
