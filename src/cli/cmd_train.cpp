@@ -19,6 +19,7 @@
 #include "train/presets.hpp"
 #include "train/run_folder.hpp"
 #include "train/trainer.hpp"
+#include "train/training_data.hpp"
 
 namespace rcap::cli {
 namespace {
@@ -92,6 +93,13 @@ void print_groups(const Summary& summary) {
              percent(summary.evaluation.accuracy));
 }
 
+/// Which samples the accuracies are of, where they are not those of a test part.
+void print_evaluated(const Summary& summary) {
+  if (summary.evaluated_on == "test") return;
+  fmt::print("accuracies are of the held-out part of the training data, {} samples\n",
+             summary.held_out_count);
+}
+
 void print_seconds(const Seconds& seconds) {
   const std::pair<const char*, double> parts[] = {
       {"forward, backward, update", seconds.train},
@@ -114,6 +122,7 @@ void print_seconds(const Seconds& seconds) {
 /// Prints what a person wants to know of a run that has ended.
 void print_summary(const Summary& summary, const std::filesystem::path& out) {
   print_groups(summary);
+  print_evaluated(summary);
   print_seconds(summary.seconds);
   fmt::print("\n{} of {} samples an epoch, {} seen in {} epochs; results in {}\n",
              summary.keep_count, summary.n_train, summary.samples_seen, summary.epochs,
@@ -130,7 +139,8 @@ class TrainReporter final : public TrainListener {
     if (quiet_) return;
     print(fmt::format("{}: {} training samples in {} classes, {} to evaluate with; {}, {}",
                       dataset.name, dataset.train.size(), dataset.class_count(),
-                      dataset.test.size(), options.model, options.method));
+                      evaluated_split(dataset, options.evaluate).size(), options.model,
+                      options.method));
     for (const std::string& remark : dataset.remarks) print("note: " + remark);
   }
 

@@ -78,6 +78,7 @@ struct Dataset {
   Normalization normalization;
   Split train;
   Split test;
+  Split held_out;                    ///< training samples that a run keeps aside; mostly none
   bool is_center_cropped = false;    ///< when it was packed; cropping again would cut off more
   std::vector<std::string> remarks;  ///< what a person should know: images left out, a subset
 

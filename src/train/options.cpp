@@ -50,6 +50,11 @@ void list_data_options(OptionFields& fields, TrainOptions& options) {
                "keep N training samples, classes in proportion [all]");
   fields.number("imbalance", options.imbalance, "F",
                 "make it long-tailed: largest class F times the smallest", Range::at_least(1));
+  fields.number("hold_out", options.hold_out, "P",
+                "keep the part P of every class's training samples out of the training",
+                Range::between(0, 0.5));
+  fields.choice("evaluate", options.evaluate, {"test", "held-out"},
+                "what accuracies are of: the test part, or what is held out");
   fields.flag("skip_bad", options.skip_bad, "leave out images that cannot be decoded")
       .applies_if(has_images, ForImages);
   fields.choice("group_by", options.group_by, {"class", "group"},
@@ -212,6 +217,9 @@ void check_combinations(const TrainOptions& options, Reader reader) {
   require(options.resize == 0 || options.image_size == 0 || options.resize >= options.image_size,
           spelled("resize"), options.resize,
           fmt::format("at least {}, {}", spelled("image_size"), options.image_size));
+  require(options.evaluate == Evaluate::Test || options.hold_out > 0,
+          fmt::format("{} held-out with {}", spelled("evaluate"), spelled("hold_out")),
+          options.hold_out, "above 0: nothing is held out to evaluate with");
   for (const std::string& method : options.make_scores) {
     if (needs_scores(method)) continue;
     throw InvalidArgument(fmt::format(

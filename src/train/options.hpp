@@ -32,6 +32,12 @@ enum class GroupBy {
   Group,  ///< class and attribute, where a data set has them: waterbird on land, ...
 };
 
+/// Which samples the reported accuracies are of.
+enum class Evaluate {
+  Test,
+  HeldOut,  ///< the part of the training samples that `hold_out` keeps aside
+};
+
 /// Everything that shapes one training run. A member has the name of its option.
 struct TrainOptions {
   // Data.
@@ -40,6 +46,8 @@ struct TrainOptions {
   std::string label_column;                   ///< of a table; empty: as `TableOptions` has it
   std::optional<std::int64_t> train_samples;  ///< so many of them alone, see `DatasetOptions`
   double imbalance = 1.0;
+  double hold_out = 0;  ///< the part of every group's training samples that is not trained on
+  Evaluate evaluate = Evaluate::Test;
   bool skip_bad = false;
   GroupBy group_by = GroupBy::Class;
 

@@ -143,6 +143,8 @@ void to_json(Json& json, const Summary& summary) {
   json["pruning_rate"] = summary.pruning_rate;
   json["beta"] = summary.beta ? Json(*summary.beta) : Json(nullptr);
   json["seed"] = summary.seed;
+  json["evaluated_on"] = summary.evaluated_on;
+  json["held_out_count"] = summary.held_out_count;
   json["n_train"] = summary.n_train;
   json["keep_count"] = summary.keep_count;
   json["epochs"] = summary.epochs;
@@ -165,6 +167,9 @@ void from_json(const Json& json, Summary& summary) {
   const Json& beta = json.at("beta");
   summary.beta = beta.is_null() ? std::nullopt : std::optional(beta.get<double>());
   json.at("seed").get_to(summary.seed);
+  // Older summaries, of test samples all of them, lack these two.
+  summary.evaluated_on = json.value("evaluated_on", "test");
+  summary.held_out_count = json.value("held_out_count", std::int64_t{0});
   json.at("n_train").get_to(summary.n_train);
   json.at("keep_count").get_to(summary.keep_count);
   json.at("epochs").get_to(summary.epochs);

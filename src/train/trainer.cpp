@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "data/open_dataset.hpp"
 #include "rcap/core/error.hpp"
 #include "train/checkpoint.hpp"
 #include "train/grouping.hpp"
@@ -15,6 +14,7 @@
 #include "train/scoring.hpp"
 #include "train/session.hpp"
 #include "train/stopwatch.hpp"
+#include "train/training_data.hpp"
 
 namespace rcap {
 namespace {
@@ -33,23 +33,6 @@ void set_threads(int threads) {
 TrainOptions completed(TrainOptions options) {
   if (options.evaluate_every == 0) options.evaluate_every = (options.epochs + 9) / 10;
   return options;
-}
-
-/// How small JPEGs may be decoded, 0 for not smaller than they are.
-int least_side(const TrainOptions& options) {
-  if (!options.fast_decode || options.center_crop > 0) return 0;
-  return std::max(options.resize, options.image_size);
-}
-
-Dataset open_data(const TrainOptions& options) {
-  return open_dataset(options.dataset, {.folder = options.data,
-                                        .label_column = options.label_column,
-                                        .train_samples = options.train_samples,
-                                        .imbalance = options.imbalance,
-                                        .seed = options.seed,
-                                        .least_side = least_side(options),
-                                        .skip_bad = options.skip_bad,
-                                        .threads = options.data_workers.value_or(options.threads)});
 }
 
 /// A pack holds what its centre crop left; the same crop again would leave less.
@@ -76,8 +59,7 @@ class Run {
     if (folder_.has_run()) folder_.require_same_options(options_);
     set_threads(options_.threads);
     const Stopwatch watch(setup_seconds_);
-    dataset_ = open_data(options_);
-    require_groups(dataset_, options_.group_by);
+    dataset_ = open_training_data(options_);
     require_uncropped(dataset_, options_);
     classes_ = std::make_shared<const ClassIndex>(
         groups_of(dataset_.train, options_.group_by),
@@ -176,7 +158,7 @@ class Run {
   }
 
   [[nodiscard]] Evaluation evaluate(Session& session) const {
-    const GroupAccuracy accuracy = session.evaluate(dataset_.test);
+    const GroupAccuracy accuracy = session.evaluate(evaluated_split(dataset_, options_.evaluate));
     Evaluation evaluation{.accuracy = accuracy.overall(),
                           .worst_group_accuracy = accuracy.worst(),
                           .average_group_accuracy = accuracy.average(),
@@ -216,13 +198,16 @@ class Run {
         require_method(options_.method).keeps_all ? 0 : options_.pruner.common.pruning_rate;
     if (!word_of(options_, "beta").empty()) summary.beta = options_.pruner.rcap.beta;
     summary.seed = options_.seed;
+    summary.evaluated_on = word_of(options_, "evaluate");
+    summary.held_out_count = dataset_.held_out.size();
     summary.n_train = dataset_.train.size();
     summary.keep_count = session.pruner().keep_count();
     summary.epochs = options_.epochs;
     summary.samples_seen = session.state().samples_seen;
     const auto names = group_names(dataset_, options_.group_by);
     summary.group_names.assign(names.begin(), names.end());
-    summary.group_sizes = group_sizes(dataset_, dataset_.test, options_.group_by);
+    summary.group_sizes =
+        group_sizes(dataset_, evaluated_split(dataset_, options_.evaluate), options_.group_by);
     const auto sizes = classes_->class_sizes();
     summary.train_class_sizes.assign(sizes.begin(), sizes.end());
     summary.evaluation = *folder_.records().back().evaluation;

@@ -100,6 +100,35 @@ class Results(TrainTest):
                 self.assertEqual(summary["seconds"]["scoring"] > 0, row["needs_scores"] != "none")
                 self.assertEqual(summary["seconds"]["initial_pass"] > 0, row["first_pass"] == "forward")
 
+    def test_every_method_leaves_held_out_samples_alone(self):
+        for method, row in methods().items():
+            with self.subTest(method=method):
+                summary = self.train_synthetic(method, "--method", method, "--epochs", 3, "--pruning-rate", 0.8,
+                                               "--hold-out", 0.25, "--evaluate", "held-out", *listening_of(method))
+                kept = 1500 if row["keeps_all"] else 300
+                self.assertEqual((summary["n_train"], summary["held_out_count"], summary["keep_count"]),
+                                 (1500, 500, kept))
+                self.assertEqual(summary["evaluated_on"], "held-out")
+                self.assertEqual(summary["group_sizes"], [50] * 10)
+                self.assertEqual(summary["train_class_sizes"], [150] * 10)
+
+    def test_only_the_evaluation_differs_between_test_and_held_out_samples(self):
+        options = ("--method", "rs2", "--epochs", 2, "--hold-out", 0.2)
+        on_test = self.train_synthetic("test", *options)
+        on_held_out = self.train_synthetic("held-out", *options, "--evaluate", "held-out")
+        self.assertEqual(self.final_tensors("test"), self.final_tensors("held-out"))
+        self.assertEqual((on_test["evaluated_on"], on_test["group_sizes"]), ("test", [100] * 10))
+        self.assertEqual((on_held_out["evaluated_on"], on_held_out["group_sizes"]), ("held-out", [40] * 10))
+        self.assertNotEqual(on_test["group_accuracy"], on_held_out["group_accuracy"])
+
+    def test_people_are_told_what_accuracies_are_of(self):
+        result = self.run_rcap(*SYNTHETIC, "--method", "rs2", "--epochs", 1, "--hold-out", 0.2, "--evaluate",
+                               "held-out", "--out", "run")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("1600 training samples in 10 classes, 400 to evaluate with", result.stderr)
+        self.assertIn("400 of 2000 training samples are held out", result.stderr)
+        self.assertIn("accuracies are of the held-out part of the training data, 400 samples", result.stdout)
+
     def test_the_folder_holds_what_the_run_did(self):
         summary = self.train_synthetic("run", "--epochs", 2, "--class-share", "group")
         on_disk = json.loads((self.folder / "run/summary.json").read_text())

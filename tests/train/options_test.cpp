@@ -134,6 +134,8 @@ TEST(MakeOptions, NamesTheOptionOutOfRange) {
   EXPECT_THAT(refusal_of({{"pruning_rate", "1"}}), HasSubstr("--pruning-rate is 1"));
   EXPECT_THAT(refusal_of({{"grad_accumulation", "65"}}), HasSubstr("--grad-accumulation is 65"));
   EXPECT_THAT(refusal_of({{"center_crop", "-1"}}), HasSubstr("--center-crop"));
+  EXPECT_THAT(refusal_of({{"hold_out", "0.6"}}),
+              HasSubstr("--hold-out is 0.6; it must lie between 0 and 0.5"));
   EXPECT_THAT(refusal_of({{"resize", "100"}, {"image_size", "200"}}),
               HasSubstr("--resize is 100; it must be at least --image-size, 200"));
   EXPECT_THAT(refusal_of({{"nesterov", "on"}, {"momentum", "0"}}),
@@ -149,6 +151,8 @@ TEST(MakeOptions, RefusesWhatDoesNotGoTogether) {
               HasSubstr("--flip is for images; a table has rows of numbers"));
   EXPECT_THAT(refusal_of({{"optimizer", "adamw"}, {"momentum", "0.5"}}),
               HasSubstr("--momentum is for the optimizer sgd"));
+  EXPECT_THAT(refusal_of({{"evaluate", "held-out"}}),
+              HasSubstr("--evaluate held-out with --hold-out is 0; it must be above 0"));
   EXPECT_THAT(refusal_of({{"features", "cls3"}}), HasSubstr("--features is for the network dino"));
   EXPECT_THAT(refusal_of({{"scores", "a"}}),
               HasSubstr("--scores is for methods that choose by scores: ccs, metriq, tdds"));

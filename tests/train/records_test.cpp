@@ -99,6 +99,8 @@ Summary some_summary() {
   summary.beta = 0.1 + 0.2;
   summary.pruning_rate = 0.9;
   summary.seed = 27;
+  summary.evaluated_on = "held-out";
+  summary.held_out_count = 77;
   summary.samples_seen = 1234;
   summary.group_names = {"a", "b"};
   summary.evaluation = {0.5, 1.0 / 3, 0.4, {}, {1.0 / 3, std::nan("")}};
@@ -112,8 +114,19 @@ TEST(Summary, ComesBackExactly) {
   EXPECT_EQ(back.class_share, "mass");
   EXPECT_EQ(back.beta, 0.1 + 0.2);
   EXPECT_EQ(back.seed, 27u);
+  EXPECT_EQ(back.evaluated_on, "held-out");
+  EXPECT_EQ(back.held_out_count, 77);
   EXPECT_EQ(back.evaluation.worst_group_accuracy, 1.0 / 3);
   EXPECT_EQ(to_text(back), text);
+}
+
+TEST(Summary, OfAnOlderRunIsOfTestSamples) {
+  Json json = some_summary();
+  json.erase("evaluated_on");
+  json.erase("held_out_count");
+  const auto back = json.get<Summary>();
+  EXPECT_EQ(back.evaluated_on, "test");
+  EXPECT_EQ(back.held_out_count, 0);
 }
 
 TEST(Summary, TellsWhenItWasChangedByHand) {

@@ -1,0 +1,57 @@
+#include "train/training_data.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "data/open_dataset.hpp"
+#include "data/subsample.hpp"
+#include "rcap/core/class_index.hpp"
+#include "train/grouping.hpp"
+
+namespace rcap {
+namespace {
+
+/// How small JPEGs may be decoded, 0 for not smaller than they are.
+int least_side(const TrainOptions& options) {
+  if (!options.fast_decode || options.center_crop > 0) return 0;
+  return std::max(options.resize, options.image_size);
+}
+
+DatasetOptions dataset_options(const TrainOptions& options) {
+  return {.folder = options.data,
+          .label_column = options.label_column,
+          .train_samples = options.train_samples,
+          .imbalance = options.imbalance,
+          .seed = options.seed,
+          .least_side = least_side(options),
+          .skip_bad = options.skip_bad,
+          .threads = options.data_workers.value_or(options.threads)};
+}
+
+}  // namespace
+
+Dataset open_training_data(const TrainOptions& options) {
+  Dataset dataset = open_dataset(options.dataset, dataset_options(options));
+  require_groups(dataset, options.group_by);
+  hold_out_samples(dataset, options);
+  return dataset;
+}
+
+void hold_out_samples(Dataset& dataset, const TrainOptions& options) {
+  if (options.hold_out == 0) return;
+  const ClassIndex groups(groups_of(dataset.train, options.group_by),
+                          static_cast<ClassId>(group_names(dataset, options.group_by).size()));
+  const auto [kept, held_out] =
+      hold_out_part(groups, options.hold_out, options.seed, SubsampleUse::HeldOut);
+  dataset.remarks.push_back(fmt::format("{} of {} training samples are held out (seed {})",
+                                        held_out.size(), dataset.train.size(), options.seed));
+  dataset.held_out = subset(dataset.train, held_out);
+  dataset.train = subset(dataset.train, kept);
+}
+
+const Split& evaluated_split(const Dataset& dataset, Evaluate evaluate) noexcept {
+  return evaluate == Evaluate::HeldOut ? dataset.held_out : dataset.test;
+}
+
+}  // namespace rcap

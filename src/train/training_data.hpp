@@ -1,0 +1,24 @@
+#pragma once
+
+#include "data/dataset.hpp"
+#include "train/options.hpp"
+
+namespace rcap {
+
+/// Opens the data of a run as it is trained on. This is the one place where samples leave the
+/// training split: methods, scoring runs and the pass before training see what is left, and the id
+/// of a sample is its position there.
+///
+/// In this order: the data set is opened, a part of it and the long tail are taken
+/// (`open_dataset`), then `hold_out_samples`.
+/// @throws InvalidArgument, BadFile  as these do; groups that the data set does not have
+[[nodiscard]] Dataset open_training_data(const TrainOptions& options);
+
+/// Moves the part `options.hold_out` of every group from `train` to `held_out`, by the seed alone
+/// (see `hold_out_part`); groups are what the budget is split over. Leaves a remark.
+void hold_out_samples(Dataset& dataset, const TrainOptions& options);
+
+/// The samples that the reported accuracies are of.
+[[nodiscard]] const Split& evaluated_split(const Dataset& dataset, Evaluate evaluate) noexcept;
+
+}  // namespace rcap
