@@ -234,6 +234,13 @@ std::span<const std::int64_t> Engine::predict(const Batch& batch) {
           static_cast<std::size_t>(predictions_.numel())};
 }
 
+std::span<const float> Engine::evaluation_losses(const Batch& batch) {
+  const torch::NoGradGuard no_grad;
+  network_->eval();
+  host_losses_ = on_host(losses_of(run_network(batch), batch));
+  return as_span(host_losses_);
+}
+
 NamedTensors Engine::state() const {
   NamedTensors state;
   for (const auto& item : network_->named_parameters()) {

@@ -47,6 +47,9 @@ class Engine {
   /// The class with the highest output for each sample, in evaluation mode.
   std::span<const std::int64_t> predict(const Batch& batch);
 
+  /// The loss of each sample in evaluation mode; holds until the next call.
+  std::span<const float> evaluation_losses(const Batch& batch);
+
   /// What loading the weights to start from had to say, or nothing.
   [[nodiscard]] const std::vector<std::string>& remarks() const noexcept { return remarks_; }
 

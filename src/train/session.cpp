@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -202,21 +203,47 @@ void Session::check_losses(const Batch& batch, std::span<const float> losses,
                   std::cmp_greater(count, ids.size()) ? ", ..." : ""));
 }
 
-std::vector<ClassId> Session::predict(const Split& split) {
+template <class Use>
+void Session::for_each_batch(const Split& split, Use&& use) {
   BatchReader reader(split, Transform(plain_transform(options_, dataset_)),
                      {.batch_size = evaluation_batch(reader_.shape()),
                       .workers = options_.data_workers.value_or(options_.threads)});
   const std::vector<SampleId> ids = all_ids(split);
   reader.start(ids, 0, std::nullopt);
-  std::vector<ClassId> predictions;
-  predictions.reserve(ids.size());
+  std::int64_t samples = 0;
   while (const Batch* batch = reader.next()) {
-    for (const std::int64_t prediction : engine_.predict(*batch)) {
+    use(*batch);
+    samples += static_cast<std::int64_t>(batch->ids.size());
+    report("evaluating", samples, split.size());
+  }
+}
+
+std::vector<ClassId> Session::predict(const Split& split) {
+  std::vector<ClassId> predictions;
+  predictions.reserve(static_cast<std::size_t>(split.size()));
+  for_each_batch(split, [&](const Batch& batch) {
+    for (const std::int64_t prediction : engine_.predict(batch)) {
       predictions.push_back(static_cast<ClassId>(prediction));
     }
-    report("evaluating", static_cast<std::int64_t>(predictions.size()), split.size());
-  }
+  });
   return predictions;
+}
+
+std::vector<double> Session::class_losses(const Split& split) {
+  const auto groups = groups_of(split, options_.group_by);
+  const auto class_count = static_cast<std::size_t>(pruner_->classes().class_count());
+  std::vector<double> sums(class_count), sizes(class_count);
+  for_each_batch(split, [&](const Batch& batch) {
+    const auto losses = engine_.evaluation_losses(batch);
+    check_losses(batch, losses, {state_.epoch, state_.batch, batches_, state_.step});
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      const auto j = static_cast<std::size_t>(groups[static_cast<std::size_t>(batch.ids[i])]);
+      sums[j] += static_cast<double>(losses[i]);
+      ++sizes[j];
+    }
+  });
+  std::ranges::transform(sums, sizes, sums.begin(), std::divides{});  // 0 / 0 is NaN
+  return sums;
 }
 
 GroupAccuracy Session::evaluate(const Split& split) {

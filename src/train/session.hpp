@@ -44,11 +44,20 @@ class Session {
   /// The predicted class of every sample of a split.
   [[nodiscard]] std::vector<ClassId> predict(const Split& split);
 
+  /// The mean loss of every class of the pruner (group, where the budget is split over groups) on
+  /// samples that are not trained on; NaN for a class without any. As in an evaluation nothing is
+  /// augmented, and nothing of the network changes.
+  /// @throws InvalidArgument  a loss that is not finite
+  [[nodiscard]] std::vector<double> class_losses(const Split& split);
+
   [[nodiscard]] RunState& state() noexcept { return state_; }
   [[nodiscard]] Engine& engine() noexcept { return engine_; }
   [[nodiscard]] Pruner& pruner() noexcept { return *pruner_; }
 
  private:
+  /// Calls `use(batch)` for every batch of a split, prepared as for an evaluation.
+  template <class Use>
+  void for_each_batch(const Split& split, Use&& use);
   void train_batch(const Batch& batch, std::span<const float> weights, const Position& position);
   void check_losses(const Batch& batch, std::span<const float> losses,
                     const Position& position) const;
