@@ -79,6 +79,7 @@ struct Dataset {
   Split train;
   Split test;
   Split held_out;                    ///< training samples that a run keeps aside; mostly none
+  std::int64_t changed_labels = 0;   ///< of `train`, wrong on purpose
   bool is_center_cropped = false;    ///< when it was packed; cropping again would cut off more
   std::vector<std::string> remarks;  ///< what a person should know: images left out, a subset
 

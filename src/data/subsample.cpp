@@ -10,7 +10,6 @@
 
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
-#include "rcap/core/random_stream.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
@@ -25,10 +24,6 @@ double profile(std::size_t j, std::size_t class_count, double factor) {
   return std::pow(factor, -static_cast<double>(j) / static_cast<double>(class_count - 1));
 }
 
-RandomStream subsample_stream(std::uint64_t seed, SubsampleUse use) {
-  return {seed, Purpose::Subsample, static_cast<std::int64_t>(use)};
-}
-
 HeldOutSplit hold_out_counts(const ClassIndex& classes, std::span<const std::int64_t> counts,
                              const RandomStream& stream) {
   const SampleSet held_out = draw_per_class(classes, counts, stream);
@@ -38,6 +33,10 @@ HeldOutSplit hold_out_counts(const ClassIndex& classes, std::span<const std::int
 }
 
 }  // namespace
+
+RandomStream subsample_stream(std::uint64_t seed, SubsampleUse use) noexcept {
+  return {seed, Purpose::Subsample, static_cast<std::int64_t>(use)};
+}
 
 std::vector<std::int64_t> long_tailed_sizes(std::span<const std::int64_t> class_sizes,
                                             double factor) {

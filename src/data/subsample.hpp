@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/random_stream.hpp"
 
 namespace rcap {
 
@@ -49,7 +50,12 @@ enum class SubsampleUse : std::int64_t {
   TableTest = 2,
   TrainSamples = 3,
   HeldOut = 4,
+  LabelNoise = 5,  ///< which labels are changed
+  NoisyLabel = 6,  ///< to which class
 };
+
+/// The random numbers of a use.
+[[nodiscard]] RandomStream subsample_stream(std::uint64_t seed, SubsampleUse use) noexcept;
 
 /// Ids in ascending order.
 struct HeldOutSplit {

@@ -55,6 +55,9 @@ void list_data_options(OptionFields& fields, TrainOptions& options) {
                 Range::between(0, 0.5));
   fields.choice("evaluate", options.evaluate, {"test", "held-out"},
                 "what accuracies are of: the test part, or what is held out");
+  fields.number("label_noise", options.label_noise, "P",
+                "change the part P of the labels trained on to other classes",
+                Range::proper_part());
   fields.flag("skip_bad", options.skip_bad, "leave out images that cannot be decoded")
       .applies_if(has_images, ForImages);
   fields.choice("group_by", options.group_by, {"class", "group"},

@@ -145,6 +145,7 @@ void to_json(Json& json, const Summary& summary) {
   json["seed"] = summary.seed;
   json["evaluated_on"] = summary.evaluated_on;
   json["held_out_count"] = summary.held_out_count;
+  json["changed_labels"] = summary.changed_labels;
   json["n_train"] = summary.n_train;
   json["keep_count"] = summary.keep_count;
   json["epochs"] = summary.epochs;
@@ -167,9 +168,10 @@ void from_json(const Json& json, Summary& summary) {
   const Json& beta = json.at("beta");
   summary.beta = beta.is_null() ? std::nullopt : std::optional(beta.get<double>());
   json.at("seed").get_to(summary.seed);
-  // Older summaries, of test samples all of them, lack these two.
+  // Older summaries are of test samples and right labels, and do not say so.
   summary.evaluated_on = json.value("evaluated_on", "test");
   summary.held_out_count = json.value("held_out_count", std::int64_t{0});
+  summary.changed_labels = json.value("changed_labels", std::int64_t{0});
   json.at("n_train").get_to(summary.n_train);
   json.at("keep_count").get_to(summary.keep_count);
   json.at("epochs").get_to(summary.epochs);

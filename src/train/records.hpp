@@ -64,7 +64,8 @@ struct Summary {
   std::uint64_t seed = 0;
   std::string evaluated_on = "test";  ///< what accuracies are of: "test" or "held-out"
   std::int64_t held_out_count = 0;    ///< training samples that were not trained on
-  std::int64_t n_train = 0;           ///< without these
+  std::int64_t changed_labels = 0;    ///< labels trained on that were made wrong
+  std::int64_t n_train = 0;           ///< without those held out
   std::int64_t keep_count = 0;
   std::int64_t epochs = 0;
   std::int64_t samples_seen = 0;

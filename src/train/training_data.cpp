@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "data/label_noise.hpp"
 #include "data/open_dataset.hpp"
 #include "data/subsample.hpp"
 #include "rcap/core/class_index.hpp"
@@ -35,6 +36,7 @@ Dataset open_training_data(const TrainOptions& options) {
   Dataset dataset = open_dataset(options.dataset, dataset_options(options));
   require_groups(dataset, options.group_by);
   hold_out_samples(dataset, options);
+  add_label_noise(dataset, options);
   return dataset;
 }
 
@@ -48,6 +50,16 @@ void hold_out_samples(Dataset& dataset, const TrainOptions& options) {
                                         held_out.size(), dataset.train.size(), options.seed));
   dataset.held_out = subset(dataset.train, held_out);
   dataset.train = subset(dataset.train, kept);
+}
+
+void add_label_noise(Dataset& dataset, const TrainOptions& options) {
+  if (options.label_noise == 0) return;
+  const auto changed = change_labels(dataset.train, dataset.class_count(),
+                                     static_cast<ClassId>(dataset.group_names.size()),
+                                     options.label_noise, options.seed);
+  dataset.changed_labels = static_cast<std::int64_t>(changed.size());
+  dataset.remarks.push_back(fmt::format("{} of {} training labels are wrong on purpose (seed {})",
+                                        changed.size(), dataset.train.size(), options.seed));
 }
 
 const Split& evaluated_split(const Dataset& dataset, Evaluate evaluate) noexcept {

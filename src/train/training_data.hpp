@@ -10,13 +10,18 @@ namespace rcap {
 /// of a sample is its position there.
 ///
 /// In this order: the data set is opened, a part of it and the long tail are taken
-/// (`open_dataset`), then `hold_out_samples`.
+/// (`open_dataset`), then `hold_out_samples`, then `add_label_noise`.
 /// @throws InvalidArgument, BadFile  as these do; groups that the data set does not have
 [[nodiscard]] Dataset open_training_data(const TrainOptions& options);
 
 /// Moves the part `options.hold_out` of every group from `train` to `held_out`, by the seed alone
 /// (see `hold_out_part`); groups are what the budget is split over. Leaves a remark.
 void hold_out_samples(Dataset& dataset, const TrainOptions& options);
+
+/// Makes the part `options.label_noise` of the labels of `train` wrong, by the seed alone (see
+/// `change_labels`); held-out and test labels stay right. Leaves a remark.
+/// @throws InvalidArgument  there is one class only
+void add_label_noise(Dataset& dataset, const TrainOptions& options);
 
 /// The samples that the reported accuracies are of.
 [[nodiscard]] const Split& evaluated_split(const Dataset& dataset, Evaluate evaluate) noexcept;

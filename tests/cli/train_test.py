@@ -121,6 +121,14 @@ class Results(TrainTest):
         self.assertEqual((on_held_out["evaluated_on"], on_held_out["group_sizes"]), ("held-out", [40] * 10))
         self.assertNotEqual(on_test["group_accuracy"], on_held_out["group_accuracy"])
 
+    def test_wrong_labels_are_counted_and_hurt(self):
+        right = self.train_synthetic("right", "--method", "full", "--epochs", 3)
+        noisy = self.train_synthetic("noisy", "--method", "full", "--epochs", 3, "--label-noise", 0.6)
+        self.assertEqual((right["changed_labels"], noisy["changed_labels"]), (0, SAMPLES * 6 // 10))
+        self.assertEqual(noisy["group_sizes"], right["group_sizes"])
+        self.assertNotEqual(noisy["train_class_sizes"], right["train_class_sizes"])
+        self.assertLess(noisy["accuracy"], right["accuracy"])
+
     def test_people_are_told_what_accuracies_are_of(self):
         result = self.run_rcap(*SYNTHETIC, "--method", "rs2", "--epochs", 1, "--hold-out", 0.2, "--evaluate",
                                "held-out", "--out", "run")
@@ -322,6 +330,20 @@ class Resuming(TrainTest):
             self.assertEqual([without_times(record) for record in self.epochs(out)],
                              [without_times(record) for record in self.epochs("whole")])
             self.assertEqual(self.final_tensors(out), self.final_tensors("whole"))
+
+    def test_a_killed_run_keeps_its_held_out_samples_and_wrong_labels(self):
+        options = (*self.RUN, "--hold-out", 0.2, "--evaluate", "held-out", "--label-noise", 0.1)
+        whole = self.run_rcap("--out", "whole", *options)
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        process = subprocess.Popen(self.command("--out", "run", *options), cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while len(list((self.folder / "run").glob("epochs.jsonl"))) == 0 or not self.epochs("run"):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        self.assertFalse((self.folder / "run/summary.json").exists())
+        self.assertEqual(without_times(self.train("run", "--resume")), without_times(json.loads(whole.stdout)))
+        self.assertEqual(self.final_tensors("run"), self.final_tensors("whole"))
 
     def test_ctrl_c_saves_and_tells_how_to_go_on(self):
         whole = self.run_rcap("--out", "whole", *self.RUN)

@@ -101,6 +101,7 @@ Summary some_summary() {
   summary.seed = 27;
   summary.evaluated_on = "held-out";
   summary.held_out_count = 77;
+  summary.changed_labels = 55;
   summary.samples_seen = 1234;
   summary.group_names = {"a", "b"};
   summary.evaluation = {0.5, 1.0 / 3, 0.4, {}, {1.0 / 3, std::nan("")}};
@@ -116,17 +117,20 @@ TEST(Summary, ComesBackExactly) {
   EXPECT_EQ(back.seed, 27u);
   EXPECT_EQ(back.evaluated_on, "held-out");
   EXPECT_EQ(back.held_out_count, 77);
+  EXPECT_EQ(back.changed_labels, 55);
   EXPECT_EQ(back.evaluation.worst_group_accuracy, 1.0 / 3);
   EXPECT_EQ(to_text(back), text);
 }
 
-TEST(Summary, OfAnOlderRunIsOfTestSamples) {
+TEST(Summary, OfAnOlderRunIsOfTestSamplesAndRightLabels) {
   Json json = some_summary();
   json.erase("evaluated_on");
   json.erase("held_out_count");
+  json.erase("changed_labels");
   const auto back = json.get<Summary>();
   EXPECT_EQ(back.evaluated_on, "test");
   EXPECT_EQ(back.held_out_count, 0);
+  EXPECT_EQ(back.changed_labels, 0);
 }
 
 TEST(Summary, TellsWhenItWasChangedByHand) {

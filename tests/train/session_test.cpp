@@ -78,6 +78,10 @@ TEST(ClassLosses, LeaveTheTrainingAsItIs) {
   const auto after = watched.session.class_losses(watched.dataset.held_out);
   EXPECT_EQ(after, alone.session.class_losses(alone.dataset.held_out));
   EXPECT_NE(after, before);
+  const auto expected = alone.session.engine().state();
+  for (std::size_t i = 0; const auto& [name, tensor] : watched.session.engine().state()) {
+    EXPECT_TRUE(torch::equal(tensor, expected[i++].second)) << name;
+  }
 }
 
 TEST(ClassLosses, SeeNoAugmentation) {

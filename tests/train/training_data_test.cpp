@@ -85,6 +85,34 @@ TEST(HoldOutSamples, TakeTheirPartOfEveryGroup) {
   EXPECT_THAT(dataset.held_out.labels, SizeIs(8));
 }
 
+TEST(AddLabelNoise, LeavesHeldOutAndTestLabelsRight) {
+  TrainOptions options = synthetic_options();
+  const Dataset right = open_training_data(options);
+  options.label_noise = 0.1;
+  const Dataset noisy = open_training_data(options);
+  EXPECT_EQ(noisy.changed_labels, 70);  // a tenth of the 700 that are left
+  EXPECT_EQ(names_of(noisy.train), names_of(right.train));
+  int different = 0;
+  for (std::size_t i = 0; i < noisy.train.labels.size(); ++i) {
+    different += noisy.train.labels[i] != right.train.labels[i] ? 1 : 0;
+  }
+  EXPECT_EQ(different, 70);
+  EXPECT_EQ(noisy.held_out.labels, right.held_out.labels);
+  EXPECT_EQ(noisy.test.labels, right.test.labels);
+  EXPECT_THAT(noisy.remarks, Contains("70 of 700 training labels are wrong on purpose (seed 0)"));
+  EXPECT_EQ(right.changed_labels, 0);
+}
+
+TEST(AddLabelNoise, RefusesASingleClass) {
+  TrainOptions options;
+  options.label_noise = 0.1;
+  Dataset dataset;
+  dataset.class_names = {"all"};
+  dataset.train.labels.assign(10, 0);
+  EXPECT_THAT(message_of<InvalidArgument>([&] { add_label_noise(dataset, options); }),
+              HasSubstr("label noise is 0.1 with 1 class"));
+}
+
 TEST(EvaluatedSplit, IsTheTestPartUnlessToldOtherwise) {
   const Dataset dataset;
   EXPECT_EQ(&evaluated_split(dataset, TrainOptions().evaluate), &dataset.test);
