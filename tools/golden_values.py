@@ -45,6 +45,73 @@ def best(samples, count, losses, beta, start):
     return sorted(sorted(samples, key=keys.get, reverse=True)[:count])
 
 
+def robust_draw(classes, counts, losses, start):
+    """The chances of the samples drawn at beta 1, by sample."""
+    chances = {}
+    for members, count in zip(classes, counts, strict=True):
+        keys = sorted((race_key(losses[i], 1, bits(start, i)), i) for i in members)[::-1]
+        threshold = keys[count][0] if count < len(keys) else -math.inf
+        for _, i in keys[:count]:
+            chances[i] = -math.expm1(-math.exp(losses[i] - threshold))
+    return chances
+
+
+def robust_split(classes, taken, means, budget):
+    """Counts and lifts of the classes: allowance 20, focus 1, lift 10. At most one class may be full."""
+    sizes = [len(members) for members in classes]
+    mean = sum(means) / len(means)
+    errors = [m + 20 * mean / math.sqrt(n) for m, n in zip(means, sizes, strict=True)]
+    weights = [math.sqrt(k * e) for k, e in zip(taken, errors, strict=True)]
+    shares = [budget * w / sum(weights) for w in weights]
+    full = [j for j, share in enumerate(shares) if share >= sizes[j]]
+    for j in full:
+        others = sum(w for i, w in enumerate(weights) if i != j)
+        shares = [sizes[i] if i == j else (budget - sizes[j]) * w / others for i, w in enumerate(weights)]
+    counts = [math.floor(x) for x in shares]
+    for j in sorted(range(len(shares)), key=lambda j: counts[j] - shares[j])[:budget - sum(counts)]:
+        counts[j] += 1
+    open_classes = [j for j in range(len(sizes)) if j not in full]
+    level = sum(counts[j] for j in open_classes) / sum(weights[j] for j in open_classes)
+    lifts = [min(max(level * weights[j] / counts[j], 1), 10) if j in full else 1 for j in range(len(sizes))]
+    return counts, lifts
+
+
+def robust_weights(classes, counts, lifts, chances):
+    """Weights of the samples: unbias 30."""
+    rates = [k / len(members) for k, members in zip(counts, classes, strict=True)]
+    weights = {}
+    for j, members in enumerate(classes):
+        exponent = min(max(math.log(max(rates) / rates[j]) / math.log(30), 0), 1)
+        raised = {i: chances[i] ** -exponent for i in members if i in chances}
+        mean = sum(raised.values()) / len(raised)
+        weights.update({i: lifts[j] * min(x / mean, 10) for i, x in raised.items()})
+    mean = sum(weights.values()) / len(weights)
+    return {i: x / mean for i, x in sorted(weights.items())}
+
+
+def robust_cycle():
+    """Classes of 30, 12 and 3; first losses 0.1 (i mod 7), observed ones 0.05 (i mod 5); nine kept."""
+    classes = [range(30), range(30, 42), range(42, 45)]
+    losses = [single(single(0.1) * (i % 7)) for i in range(45)]
+    taken = [len(members) for members in classes]
+    limits = [max(losses[i] for i in members) for members in classes]
+    means = [sum(losses[i] for i in members) / len(members) for members in classes]
+    for epoch in range(2):
+        counts, lifts = robust_split(classes, taken, means, 9)
+        chances = robust_draw(classes, counts, losses, stream_start(27, SELECTION, epoch))
+        weights = robust_weights(classes, counts, lifts, chances)
+        print(f"robust epoch {epoch}: counts {counts}, ids {sorted(chances)}")
+        print("  weights", [round(x, 6) for x in weights.values()])
+        taken, means = counts, []
+        for limit, members in zip(limits, classes, strict=True):
+            drawn = [i for i in members if i in chances]
+            for i in drawn:
+                losses[i] = min(single(single(0.05) * (i % 5)), limit)
+            means.append(sum(losses[i] / chances[i] for i in drawn) / sum(1 / chances[i] for i in drawn))
+    print("  class errors", [round(k * (m + 20 * sum(means) / 3 / math.sqrt(len(c))), 6)
+                             for k, m, c in zip(taken, means, classes, strict=True)])
+
+
 def main():
     start = stream_start(27, SELECTION, 3)
     print("RandomStream(27, Selection, 3):", bits(start, 0), bits(start, 10**9))
@@ -60,6 +127,8 @@ def main():
         chosen = best(range(20), first, losses, 0.5, start)
         chosen += best(range(20, 30), 6 - first, losses, 0.5, start)
         print(f"selection of epoch {epoch}:", chosen)
+
+    robust_cycle()
 
 
 if __name__ == "__main__":

@@ -71,6 +71,8 @@ class LossBins {
 double balanced_beta(const ClassIndex& classes, std::span<const float> losses) {
   constexpr int Steps = 14;  // 20 powers of two become a thousandth of one
   const LossBins bins(classes, losses);
+  constexpr double Whole = 1 - 1e-9;
+  if (bins.effective_part(LowestBeta) > Whole) return HighestBeta;
   double low = LowestBeta;
   double high = HighestBeta;
   for (int step = 0; step < Steps; ++step) {

@@ -198,10 +198,14 @@ Dataset open_dataset(std::string_view name, const DatasetOptions& options) {
   if (!packed) opened.folder = choose_folder(name, options.folder);
   Dataset dataset = packed ? std::move(*packed) : row.open(opened);
   dataset.name = name;
+  thin_out(dataset, options);
+  return dataset;
+}
+
+void thin_out(Dataset& dataset, const DatasetOptions& options) {
   if (options.train_samples) keep_part(dataset, options);
   // 1 leaves the data as they are; `long_tailed` would make all classes equal.
   if (options.imbalance != 1.0) make_long_tailed(dataset, options);
-  return dataset;
 }
 
 }  // namespace rcap

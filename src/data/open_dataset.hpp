@@ -38,4 +38,8 @@ struct DatasetInfo {
 /// @throws BadFile          names the file, what was found, what was expected, the remedy
 [[nodiscard]] Dataset open_dataset(std::string_view name, const DatasetOptions& options);
 
+/// Takes `train_samples` and the long tail of `imbalance` from the training samples, as
+/// `open_dataset` does on its own.
+void thin_out(Dataset& dataset, const DatasetOptions& options);
+
 }  // namespace rcap

@@ -33,9 +33,17 @@ DatasetOptions dataset_options(const TrainOptions& options) {
 }  // namespace
 
 Dataset open_training_data(const TrainOptions& options) {
-  Dataset dataset = open_dataset(options.dataset, dataset_options(options));
+  const DatasetOptions wanted = dataset_options(options);
+  const bool holds_out_first = options.evaluate == Evaluate::HeldOut;
+  DatasetOptions opened = wanted;
+  if (holds_out_first) {
+    opened.train_samples.reset();
+    opened.imbalance = 1;
+  }
+  Dataset dataset = open_dataset(options.dataset, opened);
   require_groups(dataset, options.group_by);
   hold_out_samples(dataset, options);
+  if (holds_out_first) thin_out(dataset, wanted);
   add_label_noise(dataset, options);
   return dataset;
 }

@@ -10,7 +10,9 @@ namespace rcap {
 /// of a sample is its position there.
 ///
 /// In this order: the data set is opened, a part of it and the long tail are taken
-/// (`open_dataset`), then `hold_out_samples`, then `add_label_noise`.
+/// (`open_dataset`), then `hold_out_samples`, then `add_label_noise`. Held-out samples that
+/// accuracies are of come first: a class that is made rare on purpose is then judged on as many
+/// samples as the others. Otherwise they are what such data would have.
 /// @throws InvalidArgument, BadFile  as these do; groups that the data set does not have
 [[nodiscard]] Dataset open_training_data(const TrainOptions& options);
 

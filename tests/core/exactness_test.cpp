@@ -83,7 +83,7 @@ TEST(Exactness, BudgetErrorIsZeroAndNoSampleComesTwice) {
     options.common.pruning_rate = random.uniform() < 0.1 ? 0.0 : 0.999 * random.uniform();
     options.common.seed = static_cast<std::uint64_t>(case_number);
     options.rcap.beta = std::exp(std::log(1e6) * random.uniform() - std::log(1e3));
-    options.rcap.class_share = static_cast<ClassShare>(random.between(0, 2));
+    options.rcap.class_share = static_cast<ClassShare>(random.between(0, 3));
     const auto pruner = make_pruner("rcap", classes, options);
 
     const auto loss_kind = static_cast<int>(random.between(0, 5));

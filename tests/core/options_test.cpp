@@ -31,6 +31,7 @@ struct Coffee {
   std::string name;
   std::filesystem::path recipe;
   std::vector<std::string> spices;
+  std::optional<double> heat = 0.5;
   int threads = 1;
 };
 
@@ -45,6 +46,8 @@ void list_options(OptionFields& fields, Coffee& coffee) {
   fields.path("recipe", coffee.recipe, "FILE", "how it is made");
   fields.list("spices", coffee.spices, "LIST", "what is in it")
       .applies_if(coffee.roast == Roast::Dark, "is for dark roasts");
+  fields.number("heat", coffee.heat, "H", "how hot", Range::between(0, 1), "auto")
+      .applies_if([&coffee] { return coffee.cups > 0; }, "is for some cups");
   fields.count("threads", coffee.threads, "N", "people at it").shapes_no_result();
 }
 
@@ -103,6 +106,8 @@ TEST(Option, TakesTheWordsOfItsKind) {
   EXPECT_EQ(with("seed", "18446744073709551615").seed, std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(with("sugar_cubes", "3").sugar_cubes, 3);
   EXPECT_EQ(with("sugar_cubes", "none").sugar_cubes, std::nullopt);
+  EXPECT_EQ(with("heat", "0.25").heat, 0.25);
+  EXPECT_EQ(with("heat", "auto").heat, std::nullopt);
   EXPECT_TRUE(with("milk", "on").milk);
   EXPECT_EQ(with("roast", "light").roast, Roast::Light);
   EXPECT_EQ(with("recipe", "a/b").recipe, "a/b");
@@ -115,6 +120,7 @@ TEST(Option, GivesBackEveryWordItTook) {
                                        {"seed", "5"},
                                        {"sugar_cubes", "3"},
                                        {"milk", "on"},
+                                       {"heat", "auto"},
                                        {"roast", "light"},
                                        {"name", "a b"},
                                        {"recipe", "x/y z"},
@@ -136,6 +142,7 @@ TEST(Option, SaysWhichWordItDoesNotTake) {
   EXPECT_EQ(refusal("sugar_cubes", "few", Reader::CommandLine),
             "--sugar-cubes \"few\" is not a whole number");
   EXPECT_EQ(refusal("roast", "drak"), "roast \"drak\" is none of light, dark (did you mean dark?)");
+  EXPECT_EQ(refusal("heat", "warm"), "heat \"warm\" is not a number nor auto");
   EXPECT_EQ(refusal("milk", "yes"), "milk \"yes\" is none of on, off");
   EXPECT_EQ(refusal("recipe", ""), "recipe \"\": an empty file name");
 }
@@ -148,6 +155,17 @@ TEST(Option, ThatDoesNotApplySaysWhy) {
   EXPECT_FALSE(fields.find("spices")->applies());
   EXPECT_EQ(message_of<InvalidArgument>([&] { fields.find("spices")->set("salt"); }),
             "spices is for dark roasts");
+}
+
+TEST(Option, AppliesByWhatTheOthersAreSetToLater) {
+  Coffee coffee;
+  OptionFields fields;
+  list_options(fields, coffee);
+  EXPECT_TRUE(fields.find("heat")->applies());
+  fields.find("cups")->set("0");
+  EXPECT_FALSE(fields.find("heat")->applies());
+  EXPECT_EQ(message_of<InvalidArgument>([&] { fields.find("heat")->set("1"); }),
+            "heat is for some cups");
 }
 
 TEST(OptionFields, SaysOnceWhatAppliesToAllThatFollow) {
@@ -173,6 +191,10 @@ TEST(CheckOptions, NamesTheValueOutOfRange) {
   EXPECT_EQ(message_of<InvalidArgument>(
                 [] { check_options(changed([](Coffee& c) { c.sugar_cubes = 10; })); }),
             "sugar_cubes is 10; it must lie between 0 and 9");
+  EXPECT_EQ(
+      message_of<InvalidArgument>([] { check_options(changed([](Coffee& c) { c.heat = 2; })); }),
+      "heat is 2; it must lie between 0 and 1");
+  EXPECT_NO_THROW(check_options(changed([](Coffee& c) { c.heat = std::nullopt; })));
   EXPECT_EQ(message_of<InvalidArgument>([] {
               check_options(changed([](Coffee& c) { c.strength = std::nan(""); }),
                             Reader::CommandLine);
@@ -186,7 +208,7 @@ TEST(DescribeOptions, TellsWhatShapesResults) {
                 c.threads = 3;
               })),
               ElementsAre("strength=0.5", "cups=2", "seed=0", "sugar_cubes=none", "milk=on",
-                          "roast=dark", "name=none", "recipe=none", "spices=none"));
+                          "roast=dark", "name=none", "recipe=none", "spices=none", "heat=0.5"));
 }
 
 TEST(OptionFields, KeepsTheFirstOfTwoOptionsOfOneName) {

@@ -5,7 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include "core/expect_throw.hpp"
 #include "rcap/core/class_budget.hpp"
+#include "rcap/core/error.hpp"
 
 namespace rcap {
 namespace {
@@ -14,6 +16,7 @@ using testing::DoubleNear;
 using testing::Each;
 using testing::ElementsAre;
 using testing::FloatNear;
+using testing::HasSubstr;
 
 using Ids = std::vector<SampleId>;
 using Losses = std::vector<float>;
@@ -200,6 +203,131 @@ TEST(RcapPruner, SelectsAsPinned) {
   pruner.observe(ids, losses);
   EXPECT_THAT(pruner.select(0).ids, ElementsAre(4, 8, 10, 12, 24, 27));
   EXPECT_THAT(pruner.select(1).ids, ElementsAre(2, 6, 11, 12, 20, 28));
+}
+
+constexpr RcapOptions Robust{.class_share = ClassShare::Robust,
+                             .robust = {.allowance = 20, .focus = 1, .lift = 10, .unbias = 30}};
+
+Losses losses_by_id(std::span<const SampleId> ids, float step, SampleId period) {
+  Losses losses;
+  for (const SampleId id : ids) losses.push_back(step * static_cast<float>(id % period));
+  return losses;
+}
+
+auto weights_near(const std::vector<float>& weights) {
+  return testing::Pointwise(FloatNear(2e-6F), weights);
+}
+
+TEST(RobustRcap, SelectsAndWeighsAsPinned) {
+  // From tools/golden_values.py, which knows only the formulas.
+  RcapPruner pruner(classes_of_sizes({30, 12, 3}), {.pruning_rate = 0.8, .seed = 27}, Robust);
+  Ids ids(45);
+  std::iota(ids.begin(), ids.end(), 0);
+  pruner.observe(ids, losses_by_id(ids, 0.1F, 7));
+  Selection selection = pruner.select(0);
+  EXPECT_THAT(selection.ids, ElementsAre(8, 10, 23, 24, 38, 40, 41, 42, 44));
+  EXPECT_THAT(selection.weights, weights_near({1.054287F, 0.967886F, 1.009941F, 0.967886F,
+                                               1.035662F, 0.992185F, 0.972153F, 1.0F, 1.0F}));
+  pruner.observe(selection.ids, losses_by_id(selection.ids, 0.05F, 5));
+  selection = pruner.select(1);
+  EXPECT_THAT(selection.ids, ElementsAre(6, 12, 20, 30, 37, 41, 42, 43, 44));
+  EXPECT_THAT(selection.weights,
+              weights_near({0.928645F, 0.991103F, 0.928645F, 0.931754F, 0.931754F, 0.984886F,
+                            1.101071F, 1.101071F, 1.101071F}));
+  pruner.observe(selection.ids, losses_by_id(selection.ids, 0.05F, 5));
+  EXPECT_THAT(pruner.class_errors(),
+              ElementsAre(DoubleNear(1.073695, 2e-6), DoubleNear(1.602771, 2e-6),
+                          DoubleNear(3.355542, 2e-6)));
+}
+
+TEST(RobustRcap, IsTheGroupRuleWithoutItsCures) {
+  // No allowance, no lift, no weights; and at a high temperature every chance is the same.
+  const auto loss = [](ClassId j) { return j == 0 ? 0.3F : 1.2F; };
+  RcapOptions plain = Robust;
+  plain.beta = 1000;
+  plain.robust = {.allowance = 0, .lift = 1, .unbias = std::nullopt};
+  RcapPruner robust(classes_of_sizes({851, 149}), {.pruning_rate = 0.9}, plain);
+  RcapPruner group(classes_of_sizes({851, 149}), {.pruning_rate = 0.9},
+                   {.beta = 1000, .class_share = ClassShare::Group});
+  observe_all(robust, loss);
+  observe_all(group, loss);
+  EXPECT_EQ(counts_over_epochs(robust, loss, 10), counts_over_epochs(group, loss, 10));
+  EXPECT_THAT(robust.select(10).weights, testing::IsEmpty());
+}
+
+TEST(RobustRcap, WeighsNothingWhereNothingIsPruned) {
+  RcapPruner pruner(classes_of_sizes({50, 5}), {.pruning_rate = 0}, Robust);
+  observe_all(pruner, [](ClassId j) { return static_cast<float>(j + 1); });
+  EXPECT_EQ(pruner.select(0).ids.size(), 55U);
+  EXPECT_THAT(pruner.select(0).weights, testing::IsEmpty());
+}
+
+TEST(RobustRcap, GivesAFullClassThatWantsMoreAHeavierHand) {
+  RcapPruner pruner(classes_of_sizes({990, 10}), {.pruning_rate = 0.5}, Robust);
+  const auto loss = [](ClassId j) { return j == 0 ? 0.1F : 2.0F; };
+  observe_all(pruner, loss);
+  counts_over_epochs(pruner, loss, 3);
+  const Selection selection = pruner.select(3);
+  const auto rare =
+      static_cast<std::size_t>(std::ranges::find(selection.ids, 990) - selection.ids.begin());
+  ASSERT_LT(rare, selection.ids.size());
+  EXPECT_GT(selection.weights.at(rare), 5);
+  const double sum = std::accumulate(selection.weights.begin(), selection.weights.end(), 0.0);
+  EXPECT_NEAR(sum / static_cast<double>(selection.ids.size()), 1, 1e-5);
+}
+
+TEST(RobustRcap, GoesByToldErrorsOfClassesWhereThereAreAny) {
+  RcapPruner pruner(classes_of_sizes({100, 100}), {.pruning_rate = 0.9}, Robust);
+  observe_all(pruner, [](ClassId) { return 1.0F; });
+  EXPECT_THAT(pruner.class_counts(), ElementsAre(10, 10));
+  // 100 times .1 and 100 times .9: weights 1 : 3.
+  pruner.observe_classes(std::vector<double>{0.1, 0.9});
+  EXPECT_THAT(pruner.class_errors(), ElementsAre(DoubleNear(10, 1e-5), DoubleNear(90, 1e-5)));
+  EXPECT_THAT(pruner.class_counts(), ElementsAre(5, 15));
+  RcapPruner resumed(classes_of_sizes({100, 100}), {.pruning_rate = 0.9}, Robust);
+  resumed.set_state(pruner.state());
+  EXPECT_THAT(resumed.class_counts(), ElementsAre(5, 15));
+}
+
+TEST(RobustRcap, RefusesErrorsOfClassesThatCannotBe) {
+  RcapPruner pruner(classes_of_sizes({10, 10}), {.pruning_rate = 0.5}, Robust);
+  const auto refusal = [](Pruner& asked, const std::vector<double>& errors) {
+    return message_of<InvalidArgument>([&] { asked.observe_classes(errors); });
+  };
+  EXPECT_EQ(refusal(pruner, {1}), "observe_classes: 1 errors for 2 classes; give one per class");
+  EXPECT_THAT(refusal(pruner, {1, -0.5}), HasSubstr("the error of class 1 is -0.5; errors must"));
+  EXPECT_THAT(refusal(pruner, {std::nan(""), 1}), HasSubstr("the error of class 0 is nan"));
+  RcapPruner paper(classes_of_sizes({10, 10}), {.pruning_rate = 0.5},
+                   {.class_share = ClassShare::Paper});
+  EXPECT_THAT(refusal(paper, {1, 1}), HasSubstr("rcap with class_share robust does"));
+  observe_all(pruner, [](ClassId) { return 1.0F; });
+  EXPECT_THAT(pruner.class_counts(), ElementsAre(5, 5));  // nothing was changed
+}
+
+TEST(RobustRcap, FollowsTheScaleOfLossesWhereBetaIsAuto) {
+  RcapOptions automatic = Robust;
+  automatic.beta = std::nullopt;
+  Ids ids(600);
+  std::iota(ids.begin(), ids.end(), 0);
+  std::vector<Selection> plain;
+  for (const float scale : {1.0F, 8.0F, 0.125F}) {  // powers of two: not a bit of a loss is lost
+    RcapPruner pruner(classes_of_sizes({500, 100}), {.pruning_rate = 0.9}, automatic);
+    pruner.observe(ids, losses_by_id(ids, 0.25F * scale, 13));
+    for (int epoch = 0; epoch < 4; ++epoch) {
+      const Selection selection = pruner.select(epoch);
+      if (scale == 1) plain.push_back(selection);
+      EXPECT_EQ(selection.ids, plain.at(static_cast<std::size_t>(epoch)).ids) << scale;
+      pruner.observe(selection.ids, losses_by_id(selection.ids, 0.125F * scale, 11));
+    }
+  }
+}
+
+TEST(RobustRcap, DrawsEvenlyWhereBetaIsAutoAndAllLossesAreEqual) {
+  RcapOptions automatic = Robust;
+  automatic.beta = std::nullopt;
+  RcapPruner pruner(classes_of_sizes({50, 50}), {.pruning_rate = 0.8}, automatic);
+  observe_all(pruner, [](ClassId) { return 0.0F; });
+  EXPECT_EQ(pruner.select(0).ids.size(), 20U);
 }
 
 }  // namespace
