@@ -56,11 +56,16 @@ def robust_draw(classes, counts, losses, start):
     return chances
 
 
+def robust_errors(means, sizes):
+    """Of the classes on new data: allowance 20."""
+    blurs = [1 / math.sqrt(n) for n in sizes]
+    return [m + 20 * sum(means) / len(means) * (blur - min(blurs)) for m, blur in zip(means, blurs, strict=True)]
+
+
 def robust_split(classes, taken, means, budget):
-    """Counts and lifts of the classes: allowance 20, focus 1, lift 10. At most one class may be full."""
+    """Counts and lifts of the classes: focus 1, lift 10. At most one class may be full."""
     sizes = [len(members) for members in classes]
-    mean = sum(means) / len(means)
-    errors = [m + 20 * mean / math.sqrt(n) for m, n in zip(means, sizes, strict=True)]
+    errors = robust_errors(means, sizes)
     weights = [math.sqrt(k * e) for k, e in zip(taken, errors, strict=True)]
     shares = [budget * w / sum(weights) for w in weights]
     full = [j for j, share in enumerate(shares) if share >= sizes[j]]
@@ -108,8 +113,8 @@ def robust_cycle():
             for i in drawn:
                 losses[i] = min(single(single(0.05) * (i % 5)), limit)
             means.append(sum(losses[i] / chances[i] for i in drawn) / sum(1 / chances[i] for i in drawn))
-    print("  class errors", [round(k * (m + 20 * sum(means) / 3 / math.sqrt(len(c))), 6)
-                             for k, m, c in zip(taken, means, classes, strict=True)])
+    errors = robust_errors(means, [len(members) for members in classes])
+    print("  class errors", [round(k * e, 6) for k, e in zip(taken, errors, strict=True)])
 
 
 def main():

@@ -41,7 +41,7 @@ class Ranks:
             others = [rank for rank in range(self.size) if numbers[rank, column] != numbers[self.rank, column]]
             if (numbers[:, column] != numbers[0, column]).any():
                 raise InvalidArgument(f"{where}: the ranks disagree on {name}: here it is {value}, not so on the ranks "
-                                      f"{others}; make the same pruner on all")
+                                      f"{others}; it must be the same on all")
 
     def gather(self, ids: NDArray[np.int64], losses: NDArray[np.float32],
                progress: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

@@ -260,6 +260,24 @@ class PruningSampler(Sampler[int]):
         weights = torch.from_numpy(self._epoch.weights[ids]).to(losses.device, losses.dtype)
         return (losses * weights).mean()
 
+    def observe_classes(self, errors: torch.Tensor | NDArray[Any] | Sequence[float]) -> None:
+        """Tells the error of every class on held-out data; RCAP's robust rule goes by these from then on.
+
+        With several ranks all must call it, with the same numbers.
+
+        Args:
+            errors: One for each class, such as the mean loss of its held-out samples.
+
+        Raises:
+            InvalidArgument: If there is not one error for each class, any is negative or not finite, the ranks
+                disagree, or the method does not judge classes. Nothing is changed then.
+        """
+        if isinstance(errors, torch.Tensor):
+            errors = errors.detach().cpu()
+        told = np.asarray(errors, dtype=np.float64)
+        self._ranks.require_equal("observe_classes", {"the errors of the classes": told.tolist()})
+        self.pruner.observe_classes(told)
+
     def synchronize(self) -> None:
         """Exchanges losses with the other ranks; all of them must call it. Nothing to do in a single process.
 

@@ -108,4 +108,14 @@ class Buffer {
   bool open_;
 };
 
+/// A copy of numbers in either precision.
+template <class T>
+std::vector<T> numbers_of(const std::string& name, nb::handle object) {
+  const Array array = as_array(name, object);
+  const auto copy = [](auto values) { return std::vector<T>(values.begin(), values.end()); };
+  if (array.dtype() == nb::dtype<float>()) return copy(span_of<float>(array));
+  if (array.dtype() == nb::dtype<double>()) return copy(span_of<double>(array));
+  refuse_type(name, "float32 or float64", array.dtype());
+}
+
 }  // namespace rcap::python

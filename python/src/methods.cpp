@@ -141,15 +141,6 @@ std::string word_of(const Option& option, nb::handle value) {
       (std::string(option.name()) + ": " + type_of(option) + " is expected, not " + type).c_str());
 }
 
-template <class T>
-std::vector<T> numbers_of(const std::string& name, nb::handle object) {
-  const Array array = as_array(name, object);
-  const auto copy = [](auto values) { return std::vector<T>(values.begin(), values.end()); };
-  if (array.dtype() == nb::dtype<float>()) return copy(span_of<float>(array));
-  if (array.dtype() == nb::dtype<double>()) return copy(span_of<double>(array));
-  refuse_type(name, "float32 or float64", array.dtype());
-}
-
 /// Takes an entry out of the arguments.
 std::optional<nb::object> take(nb::dict& arguments, const std::string& name) {
   if (!arguments.contains(name.c_str())) return std::nullopt;

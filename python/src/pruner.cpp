@@ -144,6 +144,14 @@ void bind_pruner(nb::module_& module) {
            "Records the losses of some samples of the current selection, each once an epoch, in "
            "any order and any number of calls. On an error nothing is recorded.")
       .def(
+          "observe_classes",
+          [](PrunerHandle& self, nb::handle errors) {
+            self.pruner->observe_classes(numbers_of<double>("observe_classes: errors", errors));
+          },
+          nb::arg("errors"),
+          "Tells the error of every class on data that is not trained on, such as the mean loss of "
+          "its held-out samples. RCAP's robust rule goes by these from then on.")
+      .def(
           "planned_batches",
           [](const PrunerHandle& self, std::int64_t epochs, std::int64_t batch_size) {
             return self.pruner->planned_batches(epochs, batch_size);

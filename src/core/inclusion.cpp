@@ -67,7 +67,7 @@ inline float logarithm(float x) {
 }  // namespace
 
 RCAP_VECTOR_CLONES
-void inverse_chances(const float* x, std::size_t count, float* inverses) {
+void inverse_chances(const float* x, std::size_t count, InverseChance* inverses) {
   constexpr float Certain = 3.0F;  // exp(-exp(3)) is 2e-9: q rounds to 1
   for (std::size_t i = 0; i < count; ++i) {
     const float rate = exponential(x[i] < Certain ? x[i] : Certain);
@@ -75,14 +75,14 @@ void inverse_chances(const float* x, std::size_t count, float* inverses) {
     const float scale = power_of_two(reduced.whole);
     // exp(-rate) - 1 without the loss of digits where rate is small: there scale - 1 is 0.
     const float chance = -(scale * expm1_near_zero(reduced.rest) + (scale - 1.0F));
-    inverses[i] = 1.0F / chance;
+    inverses[i] = InverseChance(1.0F / chance);
   }
 }
 
 RCAP_VECTOR_CLONES
-void powers(const float* bases, const float* exponents, std::size_t count, float* results) {
+void powers(const InverseChance* bases, const float* exponents, std::size_t count, float* results) {
   for (std::size_t i = 0; i < count; ++i) {
-    results[i] = exponential(exponents[i] * logarithm(bases[i]));
+    results[i] = exponential(exponents[i] * logarithm(bases[i].value()));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "rcap/core/inverse_chance.hpp"
+
 namespace rcap {
 
 /// How likely a sample was drawn, from what the draw left behind.
@@ -18,11 +20,12 @@ namespace rcap {
 /// without contraction, so that results are the same bits on every machine. All loops are
 /// vectorised.
 
-/// 1 / q for each x >= -80. For x = infinity, where a whole class was drawn, it is 1.
-void inverse_chances(const float* x, std::size_t count, float* inverses);
+/// 1 / q for each x >= -44, which every drawn sample has. For x = infinity, where a whole class was
+/// drawn, it is 1.
+void inverse_chances(const float* x, std::size_t count, InverseChance* inverses);
 
-/// bases[i] to the power of exponents[i], for bases from 1 to 2^80 and exponents from 0 to 1.
-void powers(const float* bases, const float* exponents, std::size_t count, float* results);
+/// bases[i] to the power of exponents[i], from 0 to 1.
+void powers(const InverseChance* bases, const float* exponents, std::size_t count, float* results);
 
 /// base to the power of exponent, for base >= 0 and exponents from 0 to 1.
 [[nodiscard]] double exact_power(double base, double exponent) noexcept;

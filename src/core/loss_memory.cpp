@@ -59,24 +59,25 @@ std::vector<double> LossMemory::class_sums(const SampleSet& samples, const Worke
 }
 
 std::vector<ClassLoss> LossMemory::class_losses(const SampleSet& samples,
-                                                std::span<const float> weights,
+                                                std::span<const InverseChance> weights,
                                                 const Workers& workers) const {
   return sum_by_class<ClassLoss>(
       *classes_, samples, workers,
       [this, weights](SampleId id, std::size_t label, std::size_t place) {
-        const auto weight = static_cast<double>(weights[place]);
+        const auto weight = static_cast<double>(weights[place].value());
         return ClassLoss{weight * static_cast<double>(clipped(id, label)), weight, 1};
       });
 }
 
-std::vector<ClassLoss> LossMemory::clip(const SampleSet& samples, std::span<const float> weights,
+std::vector<ClassLoss> LossMemory::clip(const SampleSet& samples,
+                                        std::span<const InverseChance> weights,
                                         const Workers& workers) {
   return sum_by_class<ClassLoss>(
       *classes_, samples, workers,
       [this, weights](SampleId id, std::size_t label, std::size_t place) {
         float& loss = losses_[static_cast<std::size_t>(id)];
         loss = std::min(loss, class_limits_[label]);
-        const auto weight = static_cast<double>(weights[place]);
+        const auto weight = static_cast<double>(weights[place].value());
         return ClassLoss{weight * static_cast<double>(loss), weight, 1};
       });
 }

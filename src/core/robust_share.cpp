@@ -10,7 +10,7 @@ namespace rcap {
 
 void list_options(OptionFields& fields, RobustOptions& options) {
   fields.number("allowance", options.allowance, "C",
-                "added to a class error: C times the mean one / sqrt(class size)",
+                "how much more a class may err on new data the smaller it is, by 1 / sqrt(size)",
                 Range::between(0, 1e6));
   fields.number("focus", options.focus, "Q",
                 "of the split: 1 on the average class, more on the worst, 0 on none",
@@ -33,10 +33,12 @@ std::vector<double> errors_with_allowance(std::span<const double> mean_losses,
     sum += mean_losses[j];
     ++classes;
   }
+  const auto blur = [](std::int64_t size) { return 1 / std::sqrt(static_cast<double>(size)); };
+  const double least = blur(std::ranges::max(class_sizes));
   std::vector<double> errors(mean_losses.begin(), mean_losses.end());
   for (std::size_t j = 0; j < errors.size(); ++j) {
     if (class_sizes[j] == 0) continue;
-    errors[j] += allowance * (sum / classes) / std::sqrt(static_cast<double>(class_sizes[j]));
+    errors[j] += allowance * (sum / classes) * (blur(class_sizes[j]) - least);
   }
   return errors;
 }

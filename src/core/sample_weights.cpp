@@ -1,6 +1,7 @@
 #include "core/sample_weights.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include "core/inclusion.hpp"
@@ -26,68 +27,105 @@ void for_each_stretch(const Chunks& chunks, const Workers& workers, const F& f) 
   });
 }
 
+/// The drawn samples of a class.
+struct Drawn {
+  double weight = 0;
+  double count = 0;
+
+  Drawn& operator+=(const Drawn& other) {
+    weight += other.weight;
+    count += other.count;
+    return *this;
+  }
+};
+
+/// What the samples of a class are multiplied by.
+struct Factors {
+  float in_class = 1;  ///< makes them average 1 in their class
+  float of_class = 1;  ///< what the class counts beside all samples
+};
+
+std::vector<Factors> factors_of(std::span<const Drawn> drawn, std::span<const float> lifts) {
+  Drawn all;
+  for (std::size_t j = 0; j < drawn.size(); ++j) {
+    all += {static_cast<double>(lifts[j]) * drawn[j].count, drawn[j].count};
+  }
+  const double mean = all.weight / all.count;
+  std::vector<Factors> factors(drawn.size());
+  for (std::size_t j = 0; j < drawn.size(); ++j) {
+    if (drawn[j].count == 0) continue;
+    factors[j] = {static_cast<float>(drawn[j].count / drawn[j].weight),
+                  static_cast<float>(static_cast<double>(lifts[j]) / mean)};
+  }
+  return factors;
+}
+
+void divide_by_mean(std::span<float> weights) {
+  const double mean =
+      std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(weights.size());
+  for (float& weight : weights) weight = static_cast<float>(static_cast<double>(weight) / mean);
+}
+
 bool all_are(std::span<const float> values, float value) {
   return std::ranges::all_of(values, [value](float x) { return x == value; });
 }
 
 }  // namespace
 
-void find_inverse_chances(const ClassIndex& classes, const SampleSet& drawn,
+void find_inverse_chances(const ClassIndex& classes, std::span<const SampleId> ids,
                           const LossWeights& weights, std::span<const double> thresholds,
-                          const Workers& workers, std::vector<float>& inverses) {
-  inverses.resize(static_cast<std::size_t>(drawn.count()));
-  const auto word_count = static_cast<std::int64_t>(drawn.words().size());
+                          const Workers& workers, std::span<InverseChance> inverses) {
+  const Chunks chunks{std::ssize(ids), 1 << 14};
+  const double per_loss = 1 / weights.beta;
   classes.visit([&](auto labels) {
-    for_each_member_block(drawn, {word_count, 1 << 8}, workers, [&](const MemberBlock& block) {
-      float x[BlockSamples];
-      std::size_t count = 0;
-      for (const std::uint16_t offset : block.places) {
-        const std::size_t id = block.first_id + offset;
-        const double loss = static_cast<double>(weights.losses[id]);
-        x[count++] = static_cast<float>(loss / weights.beta - thresholds[labels[id]]);
+    for_each_stretch(chunks, workers, [&](std::size_t, std::size_t first, std::size_t count) {
+      float x[BlockSamples] = {};
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto id = static_cast<std::size_t>(ids[first + i]);
+        x[i] = static_cast<float>(static_cast<double>(weights.losses[id]) * per_loss -
+                                  thresholds[labels[id]]);
       }
-      inverse_chances(x, count, inverses.data() + block.first);
+      inverse_chances(x, count, inverses.data() + first);
     });
   });
 }
 
 void weigh_samples(const ClassIndex& classes, std::span<const SampleId> ids,
-                   std::span<const float> inverses, const ClassWeighing& weighing,
+                   std::span<const InverseChance> inverses, const ClassWeighing& weighing,
                    const Workers& workers, std::vector<float>& weights) {
   if (all_are(weighing.lifts, 1) && all_are(weighing.exponents, 0)) return weights.clear();
   weights.resize(ids.size());
   const auto class_count = static_cast<std::size_t>(classes.class_count());
   const Chunks chunks = chunks_for_sums(std::ssize(ids), std::ssize(ids), classes.class_count());
-  std::vector<double> sums(static_cast<std::size_t>(chunks.size()) * class_count);
-  std::vector<double> totals(static_cast<std::size_t>(chunks.size()));
+  std::vector<Drawn> drawn(static_cast<std::size_t>(chunks.size()) * class_count);
+  std::atomic<bool> is_held_back = false;
   classes.visit([&](auto labels) {
     for_each_stretch(chunks, workers, [&](std::size_t chunk, std::size_t first, std::size_t count) {
-      float exponents_of[BlockSamples] = {};
+      float exponents[BlockSamples] = {};
       for (std::size_t i = 0; i < count; ++i) {
-        exponents_of[i] = weighing.exponents[labels[static_cast<std::size_t>(ids[first + i])]];
+        exponents[i] = weighing.exponents[labels[static_cast<std::size_t>(ids[first + i])]];
       }
-      powers(inverses.data() + first, exponents_of, count, weights.data() + first);
-      double* of_class = sums.data() + chunk * class_count;
+      powers(inverses.data() + first, exponents, count, weights.data() + first);
+      Drawn* of_class = drawn.data() + chunk * class_count;
       for (std::size_t i = first; i < first + count; ++i) {
-        of_class[labels[static_cast<std::size_t>(ids[i])]] += static_cast<double>(weights[i]);
+        of_class[labels[static_cast<std::size_t>(ids[i])]] +=
+            Drawn{static_cast<double>(weights[i]), 1};
       }
     });
-    add_rows(sums, class_count);
-    for (std::size_t j = 0; j < class_count; ++j) {
-      sums[j] /= static_cast<double>(std::max<std::int64_t>(weighing.counts[j], 1));
-    }
-    for_each_stretch(chunks, workers, [&](std::size_t chunk, std::size_t first, std::size_t count) {
+    add_rows(drawn, class_count);
+    const std::vector<Factors> factors = factors_of(drawn, weighing.lifts);
+    for_each_stretch(chunks, workers, [&](std::size_t, std::size_t first, std::size_t count) {
+      bool any_above = false;
       for (std::size_t i = first; i < first + count; ++i) {
-        const std::size_t label = labels[static_cast<std::size_t>(ids[i])];
-        const auto in_class = static_cast<float>(static_cast<double>(weights[i]) / sums[label]);
-        weights[i] = weighing.lifts[label] * std::min(in_class, MostInClass);
-        totals[chunk] += static_cast<double>(weights[i]);
+        const Factors& factor = factors[labels[static_cast<std::size_t>(ids[i])]];
+        const float in_class = weights[i] * factor.in_class;
+        any_above |= in_class > MostInClass;
+        weights[i] = std::min(in_class, MostInClass) * factor.of_class;
       }
+      if (any_above) is_held_back = true;
     });
   });
-  const double total = std::accumulate(totals.begin(), totals.end(), 0.0);
-  const auto scale = static_cast<float>(static_cast<double>(ids.size()) / total);
-  for (float& weight : weights) weight *= scale;
+  if (is_held_back) divide_by_mean(weights);
 }
 
 }  // namespace rcap

@@ -4,24 +4,22 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/inverse_chance.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
 namespace rcap {
 
-/// 1 / chance of each drawn sample, in ascending order of ids: how many samples of its class it
-/// stands for.
-/// @param drawn       by `draw_weighted` from `weights`, which have not changed since
+/// @param ids         drawn by `draw_weighted` from `weights`, which have not changed since
 /// @param thresholds  what that draw left in its `DrawScratch`
-/// @param inverses    gets as many numbers as there are drawn samples
-void find_inverse_chances(const ClassIndex& classes, const SampleSet& drawn,
+/// @param inverses    one for each id
+void find_inverse_chances(const ClassIndex& classes, std::span<const SampleId> ids,
                           const LossWeights& weights, std::span<const double> thresholds,
-                          const Workers& workers, std::vector<float>& inverses);
+                          const Workers& workers, std::span<InverseChance> inverses);
 
 /// What decides over the weights of the samples of each class.
 struct ClassWeighing {
-  std::vector<std::int64_t> counts;  ///< how many are drawn
-  std::vector<float> lifts;
-  std::vector<float> exponents;
+  std::span<const float> lifts;
+  std::span<const float> exponents;
 };
 
 /// How much each drawn sample counts:
@@ -34,7 +32,7 @@ struct ClassWeighing {
 /// @param ids      ascending, and `inverses` beside them
 /// @param weights  left empty where all are 1
 void weigh_samples(const ClassIndex& classes, std::span<const SampleId> ids,
-                   std::span<const float> inverses, const ClassWeighing& weighing,
+                   std::span<const InverseChance> inverses, const ClassWeighing& weighing,
                    const Workers& workers, std::vector<float>& weights);
 
 }  // namespace rcap

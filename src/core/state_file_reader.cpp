@@ -235,6 +235,12 @@ class FieldReader final : public StateFields {
     }
   }
 
+  void chances(std::string_view name, std::vector<InverseChance>& values) override {
+    expect(name, FieldType::Chances, values.size());
+    remember(values);
+    input_.get(values.data(), values.size() * sizeof(InverseChance), quoted(name));
+  }
+
   void samples(std::string_view name, SampleSet& values) override {
     expect(name, FieldType::Samples, static_cast<std::uint64_t>(values.sample_count()));
     remember(values);

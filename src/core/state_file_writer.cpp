@@ -77,6 +77,11 @@ class Encoder final : public StateFields {
     sink_.put(values.data(), values.size() * sizeof(float));
   }
 
+  void chances(std::string_view name, std::vector<InverseChance>& values) override {
+    section(name, FieldType::Chances, values.size());
+    sink_.put(values.data(), values.size() * sizeof(InverseChance));
+  }
+
   void samples(std::string_view name, SampleSet& values) override {
     if (has_bits_past_end(values)) {
       throw InternalError(formatted("write_state_file: {} holds a sample past the last one, {}",

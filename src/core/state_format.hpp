@@ -27,7 +27,7 @@ inline constexpr std::uint64_t ChecksumBytes = 8;
 inline constexpr std::uint64_t MinFileBytes = HeadBytes + 4 + 24 + 4 + ChecksumBytes;
 inline constexpr std::size_t MaxStringBytes = 65535;
 
-enum class FieldType : std::uint32_t { Number = 1, Losses = 2, Samples = 3 };
+enum class FieldType : std::uint32_t { Number = 1, Losses = 2, Samples = 3, Chances = 4 };
 
 struct Head {
   std::array<char, 8> magic = Magic;

@@ -12,26 +12,41 @@ namespace rcap {
 namespace {
 
 std::vector<float> inverses_of(const std::vector<float>& x) {
-  std::vector<float> inverses(x.size());
+  std::vector<InverseChance> inverses(x.size());
   inverse_chances(x.data(), x.size(), inverses.data());
-  return inverses;
+  std::vector<float> values;
+  for (const InverseChance inverse : inverses) values.push_back(inverse.value());
+  return values;
+}
+
+TEST(InverseChance, KeepsANumberFromOneToTwoToThe64InTwoBytes) {
+  EXPECT_EQ(InverseChance().value(), 1);
+  double bias = 0;
+  int count = 0;
+  for (float value = 1; value < 0x1.ffp+63F; value *= 1.0037F) {
+    const double error = InverseChance(value).value() / static_cast<double>(value) - 1;
+    EXPECT_LE(std::abs(error), 0x1p-11) << value;
+    bias += error;
+    ++count;
+  }
+  EXPECT_NEAR(bias / count, 0, 1e-5);
 }
 
 TEST(InverseChances, HaveTheWorkedValues) {
   // Losses 0, 1, 2, beta 1, threshold 1.
   const std::vector<float> inverses = inverses_of({-1, 0, 1});
-  EXPECT_NEAR(1 / inverses.at(0), 0.307799, 1e-6);
-  EXPECT_NEAR(1 / inverses.at(1), 0.632121, 1e-6);
-  EXPECT_NEAR(1 / inverses.at(2), 0.934012, 1e-6);
+  EXPECT_NEAR(1 / inverses.at(0), 0.307799, 2e-4);
+  EXPECT_NEAR(1 / inverses.at(1), 0.632121, 4e-4);
+  EXPECT_NEAR(1 / inverses.at(2), 0.934012, 5e-4);
 }
 
 TEST(InverseChances, ArePreciseFromHardlyEverToAlways) {
   std::vector<float> x;
-  for (float step = -45; step < 8; step += 0.0137F) x.push_back(step);
+  for (float step = -44; step < 8; step += 0.0137F) x.push_back(step);
   const std::vector<float> inverses = inverses_of(x);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double expected = -1 / std::expm1(-std::exp(static_cast<double>(x[i])));
-    EXPECT_NEAR(inverses[i], expected, 1e-6 * expected) << x[i];
+    EXPECT_NEAR(inverses[i], expected, 5e-4 * expected) << x[i];
   }
 }
 
@@ -42,14 +57,15 @@ TEST(InverseChances, AreOneWhereAllOfAClassIsDrawn) {
 TEST(InverseChances, HaveTheSameBitsOnEveryMachine) {
   // Pinned. Basic operations in a fixed order: whatever compiler and vector width.
   const std::vector<float> x(37, -1.7F);
-  EXPECT_THAT(inverses_of(x), testing::Each(0x1.7f4e72p+2F));
+  EXPECT_THAT(inverses_of(x), testing::Each(0x1.7f4p+2F));
 }
 
 TEST(Powers, ArePreciseForEveryBaseAndExponent) {
-  std::vector<float> bases, exponents;
-  for (float base = 1; base < 1e20F; base *= 1.31F) {
+  std::vector<InverseChance> bases;
+  std::vector<float> exponents;
+  for (float base = 1; base < 1e19F; base *= 1.31F) {
     for (const float exponent : {0.0F, 0.01F, 0.3F, 0.5F, 1.0F}) {
-      bases.push_back(base);
+      bases.emplace_back(base);
       exponents.push_back(exponent);
     }
   }
@@ -57,8 +73,8 @@ TEST(Powers, ArePreciseForEveryBaseAndExponent) {
   powers(bases.data(), exponents.data(), bases.size(), results.data());
   for (std::size_t i = 0; i < bases.size(); ++i) {
     const double expected =
-        std::pow(static_cast<double>(bases[i]), static_cast<double>(exponents[i]));
-    EXPECT_NEAR(results[i], expected, 4e-6 * expected) << bases[i] << " ^ " << exponents[i];
+        std::pow(static_cast<double>(bases[i].value()), static_cast<double>(exponents[i]));
+    EXPECT_NEAR(results[i], expected, 4e-6 * expected) << bases[i].value() << " ^ " << exponents[i];
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/inverse_chance.hpp"
 #include "rcap/core/sample_set.hpp"
 #include "rcap/core/state_file.hpp"
 
@@ -51,7 +52,7 @@ class LossMemory {
   /// since the last time, and returns their sums (`class_sums`).
   std::vector<double> clip(const SampleSet& samples, const Workers& workers = 1);
   /// The same with a weight for each member, in ascending order (`class_losses`).
-  std::vector<ClassLoss> clip(const SampleSet& samples, std::span<const float> weights,
+  std::vector<ClassLoss> clip(const SampleSet& samples, std::span<const InverseChance> weights,
                               const Workers& workers = 1);
 
   /// The loss of one sample.
@@ -69,7 +70,7 @@ class LossMemory {
 
   /// The same with a weight for each member, in ascending order.
   [[nodiscard]] std::vector<ClassLoss> class_losses(const SampleSet& samples,
-                                                    std::span<const float> weights,
+                                                    std::span<const InverseChance> weights,
                                                     const Workers& workers = 1) const;
 
   /// For every class the part of its softmax(phi / beta) that lies on the members of

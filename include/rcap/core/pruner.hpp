@@ -138,7 +138,8 @@ class Pruner {
   /// @throws InvalidArgument  the method has no use for them
   virtual void record_classes(std::span<const double> errors);
   /// Fills in one weight per id, or nothing where all are 1.
-  virtual void weigh(std::span<const SampleId>, const Workers&, std::vector<float>& weights) const {
+  /// Called after `make_selection`, and after a state was taken over.
+  virtual void weigh(std::span<const SampleId>, const Workers&, std::vector<float>& weights) {
     weights.clear();
   }
   /// Names the fields of the method's own state.

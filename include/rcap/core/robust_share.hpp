@@ -13,8 +13,8 @@ namespace rcap {
 /// `docs/algorithm.md` derives every formula; all spans have an entry for each class.
 
 struct RobustOptions {
-  /// What a class of n samples cannot know of its error on new data: this times the mean class
-  /// error, divided by sqrt(n).
+  /// What a class of n samples knows less of its error on new data than the largest one, of N: this
+  /// times the mean class error times 1 / sqrt(n) - 1 / sqrt(N).
   double allowance = 20;
   /// 1 splits the budget for the average class; the larger, the more for the worst.
   double focus = 1;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rcap/core/inverse_chance.hpp"
 #include "rcap/core/sample_set.hpp"
 
 namespace rcap {
@@ -34,6 +35,8 @@ class StateFields {
   virtual void flag(std::string_view name, bool& value) = 0;
   /// Losses, scores, limits: finite and >= 0, as many as there are now.
   virtual void losses(std::string_view name, std::vector<float>& values) = 0;
+  /// As many as there are now.
+  virtual void chances(std::string_view name, std::vector<InverseChance>& values) = 0;
   /// A set over the same data set; no bit past the last sample.
   virtual void samples(std::string_view name, SampleSet& values) = 0;
 };

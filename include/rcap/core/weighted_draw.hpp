@@ -29,7 +29,7 @@ struct DrawScratch {
   /// Per class, the key of the best sample that was not drawn: minus infinity where all of a
   /// class was. The chance of a sample to be drawn follows from it (`inclusion.hpp`).
   std::vector<double> thresholds;
-  std::vector<double> guesses;       ///< per class, what was expected of it; empty after one draw
+  std::vector<double> guesses;  ///< per class, what was expected of it; empty after one draw
 };
 
 /// Draws `counts[j]` samples of every class j from softmax(phi / beta) over that

@@ -120,7 +120,7 @@ void InfoBatchPruner::record(std::span<const SampleId> ids, std::span<const floa
 }
 
 void InfoBatchPruner::weigh(std::span<const SampleId> ids, const Workers&,
-                            std::vector<float>& weights) const {
+                            std::vector<float>& weights) {
   if (rescaled_.count() == 0) return weights.clear();
   const auto weight = static_cast<float>(1 / kept_part_);
   weights.resize(ids.size());

@@ -45,16 +45,18 @@ RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOp
   }
   if (!is_robust()) return;
   const auto class_count = static_cast<std::size_t>(this->classes().class_count());
-  inverse_chances_.assign(static_cast<std::size_t>(keep_count()), 1.0F);
+  inverse_chances_.resize(static_cast<std::size_t>(keep_count()));
   lifts_.assign(class_count, 1.0F);
+  exponents_.assign(class_count, 0.0F);
   told_errors_.assign(class_count, 0.0F);
 }
 
 void RcapPruner::list_state(StateFields& fields) {
   memory_.list_state(fields);
   if (!is_robust()) return;
-  fields.losses("inverse_chances", inverse_chances_);
+  fields.chances("inverse_chances", inverse_chances_);
   fields.losses("lifts", lifts_);
+  fields.losses("exponents", exponents_);
   fields.flag("has_told_errors", has_told_errors_);
   fields.losses("told_errors", told_errors_);
 }
@@ -184,17 +186,20 @@ void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
   selected = draw_weighted(classes(), losses, counts, stream(Purpose::Selection, epoch), workers,
                            &scratch_);
   if (!is_robust()) return;
-  find_inverse_chances(classes(), selected, losses, scratch_.thresholds, workers, inverse_chances_);
+  drawn_at_ = losses.beta;
   lifts_ = lifts_of(sizes, counts, weights, options_.robust.lift);
+  exponents_ = unbias_exponents(sizes, counts, options_.robust.unbias);
 }
 
 void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
-                       std::vector<float>& weights) const {
+                       std::vector<float>& weights) {
   if (!is_robust()) return weights.clear();
-  ClassWeighing weighing{classes().count_by_class(ids), lifts_, {}};
-  weighing.exponents =
-      unbias_exponents(classes().class_sizes(), weighing.counts, options_.robust.unbias);
-  weigh_samples(classes(), ids, inverse_chances_, weighing, workers, weights);
+  if (drawn_at_) {  // else they came with a state: the losses of the draw may be gone
+    find_inverse_chances(classes(), ids, {memory_.stored_losses(), *drawn_at_},
+                         scratch_.thresholds, workers, inverse_chances_);
+    drawn_at_.reset();
+  }
+  weigh_samples(classes(), ids, inverse_chances_, {lifts_, exponents_}, workers, weights);
 }
 
 }  // namespace rcap

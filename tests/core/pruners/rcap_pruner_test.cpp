@@ -215,7 +215,7 @@ Losses losses_by_id(std::span<const SampleId> ids, float step, SampleId period) 
 }
 
 auto weights_near(const std::vector<float>& weights) {
-  return testing::Pointwise(FloatNear(2e-6F), weights);
+  return testing::Pointwise(FloatNear(2e-4F), weights);  // chances have 11 bits
 }
 
 TEST(RobustRcap, SelectsAndWeighsAsPinned) {
@@ -225,19 +225,17 @@ TEST(RobustRcap, SelectsAndWeighsAsPinned) {
   std::iota(ids.begin(), ids.end(), 0);
   pruner.observe(ids, losses_by_id(ids, 0.1F, 7));
   Selection selection = pruner.select(0);
-  EXPECT_THAT(selection.ids, ElementsAre(8, 10, 23, 24, 38, 40, 41, 42, 44));
-  EXPECT_THAT(selection.weights, weights_near({1.054287F, 0.967886F, 1.009941F, 0.967886F,
-                                               1.035662F, 0.992185F, 0.972153F, 1.0F, 1.0F}));
+  EXPECT_THAT(selection.ids, ElementsAre(8, 10, 24, 38, 40, 41, 42, 43, 44));
+  EXPECT_THAT(selection.weights, weights_near({1.083555F, 0.958222F, 0.958222F, 1.050559F,
+                                               0.988769F, 0.960672F, 1.0F, 1.0F, 1.0F}));
   pruner.observe(selection.ids, losses_by_id(selection.ids, 0.05F, 5));
   selection = pruner.select(1);
-  EXPECT_THAT(selection.ids, ElementsAre(6, 12, 20, 30, 37, 41, 42, 43, 44));
-  EXPECT_THAT(selection.weights,
-              weights_near({0.928645F, 0.991103F, 0.928645F, 0.931754F, 0.931754F, 0.984886F,
-                            1.101071F, 1.101071F, 1.101071F}));
+  EXPECT_THAT(selection.ids, ElementsAre(6, 20, 30, 33, 37, 41, 42, 43, 44));
+  EXPECT_THAT(selection.weights, weights_near({0.703565F, 0.703565F, 0.709634F, 0.6553F, 0.709634F,
+                                               0.739694F, 1.592869F, 1.592869F, 1.592869F}));
   pruner.observe(selection.ids, losses_by_id(selection.ids, 0.05F, 5));
-  EXPECT_THAT(pruner.class_errors(),
-              ElementsAre(DoubleNear(1.073695, 2e-6), DoubleNear(1.602771, 2e-6),
-                          DoubleNear(3.355542, 2e-6)));
+  EXPECT_THAT(pruner.class_errors(), ElementsAre(DoubleNear(0.05, 1e-4), DoubleNear(0.9728, 1e-3),
+                                                 DoubleNear(2.383949, 1e-3)));
 }
 
 TEST(RobustRcap, IsTheGroupRuleWithoutItsCures) {

@@ -42,7 +42,7 @@ class InfoBatchPruner final : public Pruner {
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void weigh(std::span<const SampleId> ids, const Workers& workers,
-             std::vector<float>& weights) const override;
+             std::vector<float>& weights) override;
   void list_state(StateFields& fields) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);

@@ -74,7 +74,7 @@ class RcapPruner final : public Pruner {
   void prefetch(std::span<const SampleId> ids) const override { memory_.prefetch(ids); }
   void record_classes(std::span<const double> errors) override;
   void weigh(std::span<const SampleId> ids, const Workers& workers,
-             std::vector<float>& weights) const override;
+             std::vector<float>& weights) override;
   void list_state(StateFields& fields) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);
@@ -101,10 +101,11 @@ class RcapPruner final : public Pruner {
   LossMemory memory_;
   DrawScratch scratch_;
   // Of the robust rule.
-  std::vector<float> inverse_chances_;  ///< of the selected samples, ascending by id
-  std::vector<float> lifts_;            ///< of the classes
-  std::vector<float> told_errors_;      ///< of the classes, from `observe_classes`
+  std::vector<InverseChance> inverse_chances_;  ///< of the selected samples, ascending by id
+  std::vector<float> lifts_, exponents_;        ///< of the classes, see `weigh_samples`
+  std::vector<float> told_errors_;              ///< of the classes, from `observe_classes`
   bool has_told_errors_ = false;
+  std::optional<double> drawn_at_;  ///< beta of a draw whose chances are still to be found
 };
 
 }  // namespace rcap
