@@ -93,11 +93,16 @@ void print_groups(const Summary& summary) {
              percent(summary.evaluation.accuracy));
 }
 
-/// Which samples the accuracies are of, where they are not those of a test part.
+/// Which samples the accuracies are of, where they are not those of all groups of a test part.
 void print_evaluated(const Summary& summary) {
-  if (summary.evaluated_on == "test") return;
-  fmt::print("accuracies are of the held-out part of the training data, {} samples\n",
-             summary.held_out_count);
+  if (summary.evaluated_on != "test") {
+    fmt::print("accuracies are of the held-out part of the training data, {} samples\n",
+               summary.held_out_count);
+  }
+  if (summary.min_test_samples > 1) {
+    fmt::print("groups of fewer than {} samples do not count in worst and average\n",
+               summary.min_test_samples);
+  }
 }
 
 void print_seconds(const Seconds& seconds) {

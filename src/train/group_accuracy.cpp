@@ -22,9 +22,17 @@ std::vector<double> GroupAccuracy::by_group() const {
   return accuracies;
 }
 
+std::vector<double> GroupAccuracy::counting() const {
+  std::vector<double> accuracies = by_group();
+  for (std::size_t g = 0; g < sizes_.size(); ++g) {
+    if (sizes_[g] < least_size_) accuracies[g] = Absent;
+  }
+  return accuracies;
+}
+
 double GroupAccuracy::worst() const {
   double lowest = Absent;
-  for (const double accuracy : by_group()) lowest = std::fmin(lowest, accuracy);
+  for (const double accuracy : counting()) lowest = std::fmin(lowest, accuracy);
   return lowest;
 }
 
@@ -35,7 +43,7 @@ double GroupAccuracy::average() const {
 double GroupAccuracy::weighted(std::span<const std::int64_t> weights) const {
   double sum = 0;
   double weight = 0;
-  const std::vector<double> accuracies = by_group();
+  const std::vector<double> accuracies = counting();
   for (std::size_t g = 0; g < accuracies.size(); ++g) {
     if (std::isnan(accuracies[g])) continue;
     sum += accuracies[g] * static_cast<double>(weights[g]);

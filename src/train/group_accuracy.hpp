@@ -7,9 +7,13 @@
 namespace rcap {
 
 /// Counts right answers group by group; a group is a class unless the data set says more.
+///
+/// A group with fewer than `least_size` samples does not count as one: the accuracy of a single
+/// sample is 0 or 1, and as the worst of all it would say nothing about the others.
 class GroupAccuracy {
  public:
-  explicit GroupAccuracy(std::size_t group_count) : sizes_(group_count), correct_(group_count) {}
+  explicit GroupAccuracy(std::size_t group_count, std::int64_t least_size = 1)
+      : least_size_(least_size), sizes_(group_count), correct_(group_count) {}
 
   void add(std::size_t group, bool correct) {
     ++sizes_[group];
@@ -20,16 +24,20 @@ class GroupAccuracy {
 
   /// Right answers over samples, per group; NaN for a group without samples.
   [[nodiscard]] std::vector<double> by_group() const;
-  /// The lowest of the groups that have samples.
+  /// The lowest of the groups that count.
   [[nodiscard]] double worst() const;
-  /// The unweighted mean of the groups that have samples.
+  /// The unweighted mean of the groups that count.
   [[nodiscard]] double average() const;
-  /// The mean of the groups that have samples, each weighing as much as given.
+  /// The mean of the groups that count, each weighing as much as given.
   [[nodiscard]] double weighted(std::span<const std::int64_t> weights) const;
   /// Right answers over samples, groups aside.
   [[nodiscard]] double overall() const;
 
  private:
+  /// `by_group`, NaN for groups that do not count.
+  [[nodiscard]] std::vector<double> counting() const;
+
+  std::int64_t least_size_;
   std::vector<std::int64_t> sizes_;
   std::vector<std::int64_t> correct_;
 };

@@ -55,6 +55,9 @@ void list_data_options(OptionFields& fields, TrainOptions& options) {
                 Range::between(0, 0.5));
   fields.choice("evaluate", options.evaluate, {"test", "held-out"},
                 "what accuracies are of: the test part, or what is held out");
+  fields.count("min_test_samples", options.min_test_samples, "N",
+               "groups with fewer samples to evaluate with do not count in worst and average",
+               Range::at_least(1));
   fields.number("label_noise", options.label_noise, "P",
                 "change the part P of the labels trained on to other classes",
                 Range::proper_part());

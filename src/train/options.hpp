@@ -48,7 +48,8 @@ struct TrainOptions {
   double imbalance = 1.0;
   double hold_out = 0;  ///< the part of every group's training samples that is not trained on
   Evaluate evaluate = Evaluate::Test;
-  double label_noise = 0;  ///< the part of the labels trained on that is made wrong
+  std::int64_t min_test_samples = 1;  ///< of a group, to count in worst and average accuracy
+  double label_noise = 0;             ///< the part of the labels trained on that is made wrong
   bool skip_bad = false;
   GroupBy group_by = GroupBy::Class;
 

@@ -144,6 +144,7 @@ void to_json(Json& json, const Summary& summary) {
   json["beta"] = summary.beta ? Json(*summary.beta) : Json(nullptr);
   json["seed"] = summary.seed;
   json["evaluated_on"] = summary.evaluated_on;
+  json["min_test_samples"] = summary.min_test_samples;
   json["held_out_count"] = summary.held_out_count;
   json["changed_labels"] = summary.changed_labels;
   json["n_train"] = summary.n_train;
@@ -170,6 +171,7 @@ void from_json(const Json& json, Summary& summary) {
   json.at("seed").get_to(summary.seed);
   // Older summaries are of test samples and right labels, and do not say so.
   summary.evaluated_on = json.value("evaluated_on", "test");
+  summary.min_test_samples = json.value("min_test_samples", std::int64_t{1});
   summary.held_out_count = json.value("held_out_count", std::int64_t{0});
   summary.changed_labels = json.value("changed_labels", std::int64_t{0});
   json.at("n_train").get_to(summary.n_train);

@@ -63,6 +63,7 @@ struct Summary {
   std::optional<double> beta;  ///< of rcap
   std::uint64_t seed = 0;
   std::string evaluated_on = "test";  ///< what accuracies are of: "test" or "held-out"
+  std::int64_t min_test_samples = 1;  ///< groups with fewer do not count in worst and average
   std::int64_t held_out_count = 0;    ///< training samples that were not trained on
   std::int64_t changed_labels = 0;    ///< labels trained on that were made wrong
   std::int64_t n_train = 0;           ///< without those held out

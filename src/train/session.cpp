@@ -248,7 +248,8 @@ std::vector<double> Session::class_losses(const Split& split) {
 
 GroupAccuracy Session::evaluate(const Split& split) {
   const auto groups = groups_of(split, options_.group_by);
-  GroupAccuracy accuracy(group_names(dataset_, options_.group_by).size());
+  GroupAccuracy accuracy(group_names(dataset_, options_.group_by).size(),
+                         options_.min_test_samples);
   const std::vector<ClassId> predictions = predict(split);
   for (std::size_t i = 0; i < predictions.size(); ++i) {
     accuracy.add(static_cast<std::size_t>(groups[i]), predictions[i] == split.labels[i]);

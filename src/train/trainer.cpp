@@ -200,6 +200,7 @@ class Run {
     summary.seed = options_.seed;
     summary.evaluated_on = word_of(options_, "evaluate");
     summary.held_out_count = dataset_.held_out.size();
+    summary.min_test_samples = options_.min_test_samples;
     summary.changed_labels = dataset_.changed_labels;
     summary.n_train = dataset_.train.size();
     summary.keep_count = session.pruner().keep_count();

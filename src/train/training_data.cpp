@@ -8,6 +8,7 @@
 #include "data/open_dataset.hpp"
 #include "data/subsample.hpp"
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/error.hpp"
 #include "train/grouping.hpp"
 
 namespace rcap {
@@ -45,6 +46,7 @@ Dataset open_training_data(const TrainOptions& options) {
   hold_out_samples(dataset, options);
   if (holds_out_first) thin_out(dataset, wanted);
   add_label_noise(dataset, options);
+  require_counting_group(dataset, options);
   return dataset;
 }
 
@@ -72,6 +74,18 @@ void add_label_noise(Dataset& dataset, const TrainOptions& options) {
 
 const Split& evaluated_split(const Dataset& dataset, Evaluate evaluate) noexcept {
   return evaluate == Evaluate::HeldOut ? dataset.held_out : dataset.test;
+}
+
+void require_counting_group(const Dataset& dataset, const TrainOptions& options) {
+  const std::vector<std::int64_t> sizes =
+      group_sizes(dataset, evaluated_split(dataset, options.evaluate), options.group_by);
+  const std::int64_t largest = sizes.empty() ? 0 : std::ranges::max(sizes);
+  if (largest >= options.min_test_samples) return;
+  throw InvalidArgument(fmt::format(
+      "min-test-samples is {}: the largest group of {} has {} samples to evaluate with, so no "
+      "group would count{}",
+      options.min_test_samples, dataset.name, largest,
+      largest == 0 ? "" : fmt::format("; choose at most {}", largest)));
 }
 
 }  // namespace rcap

@@ -13,7 +13,8 @@ namespace rcap {
 /// (`open_dataset`), then `hold_out_samples`, then `add_label_noise`. Held-out samples that
 /// accuracies are of come first: a class that is made rare on purpose is then judged on as many
 /// samples as the others. Otherwise they are what such data would have.
-/// @throws InvalidArgument, BadFile  as these do; groups that the data set does not have
+/// @throws InvalidArgument, BadFile  as these do; groups that the data set does not have, or none
+///                                   with enough samples to evaluate with
 [[nodiscard]] Dataset open_training_data(const TrainOptions& options);
 
 /// Moves the part `options.hold_out` of every group from `train` to `held_out`, by the seed alone
@@ -27,5 +28,8 @@ void add_label_noise(Dataset& dataset, const TrainOptions& options);
 
 /// The samples that the reported accuracies are of.
 [[nodiscard]] const Split& evaluated_split(const Dataset& dataset, Evaluate evaluate) noexcept;
+
+/// @throws InvalidArgument  no group has `options.min_test_samples` samples to evaluate with
+void require_counting_group(const Dataset& dataset, const TrainOptions& options);
 
 }  // namespace rcap

@@ -129,6 +129,23 @@ class Results(TrainTest):
         self.assertNotEqual(noisy["train_class_sizes"], right["train_class_sizes"])
         self.assertLess(noisy["accuracy"], right["accuracy"])
 
+    def test_groups_of_few_samples_do_not_count(self):
+        chance = random.Random(0)
+        rows = [f"{chance.gauss(label, 1):.3f},{label}" for label in [0] * 300 + [1] * 200 + [2] * 50]
+        (self.folder / "rows.csv").write_text("\n".join(["x,label", *rows]) + "\n")
+        options = ("--dataset", "table", "--data", "rows.csv", "--method", "rs2", "--epochs", 1)
+        all_groups = self.train("all", *options)
+        large_groups = self.train("large", *options, "--min-test-samples", 20)
+        self.assertEqual(large_groups["group_accuracy"], all_groups["group_accuracy"])
+        counted = [accuracy for accuracy, size in zip(large_groups["group_accuracy"], large_groups["group_sizes"],
+                                                      strict=True)
+                   if size >= 20]
+        self.assertEqual(len(counted), 2)
+        self.assertEqual(large_groups["worst_group_accuracy"], min(counted))
+        self.assertAlmostEqual(large_groups["average_group_accuracy"], sum(counted) / len(counted))
+        self.assertEqual((all_groups["min_test_samples"], large_groups["min_test_samples"]), (1, 20))
+        self.refused(*SYNTHETIC, "--min-test-samples", 101, "--out", "none", naming="so no group would count")
+
     def test_people_are_told_what_accuracies_are_of(self):
         result = self.run_rcap(*SYNTHETIC, "--method", "rs2", "--epochs", 1, "--hold-out", 0.2, "--evaluate",
                                "held-out", "--out", "run")

@@ -76,9 +76,8 @@ TEST(HoldOutPart, RoundsToTheNearestAndLeavesEveryClassASample) {
 TEST(HoldOutPart, RefusesNothingAndEverything) {
   const ClassIndex classes(std::vector<ClassId>(20, 0), 1);
   for (const double part : {0.0, 1.0, std::nan("")}) {
-    EXPECT_THAT(message_of<InvalidArgument>([&] {
-                  (void)hold_out_part(classes, part, 0, SubsampleUse::HeldOut);
-                }),
+    EXPECT_THAT(message_of<InvalidArgument>(
+                    [&] { (void)hold_out_part(classes, part, 0, SubsampleUse::HeldOut); }),
                 testing::HasSubstr("it lies above 0 and below 1"));
   }
 }

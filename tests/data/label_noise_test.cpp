@@ -1,5 +1,6 @@
 #include "data/label_noise.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>

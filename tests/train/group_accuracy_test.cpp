@@ -7,9 +7,9 @@
 namespace rcap {
 namespace {
 
-GroupAccuracy three_groups() {
+GroupAccuracy three_groups(std::int64_t least_size = 1) {
   // Group 0: 3 of 4 right, group 1: 1 of 2, group 2 has no sample.
-  GroupAccuracy accuracy(3);
+  GroupAccuracy accuracy(3, least_size);
   for (const bool correct : {true, true, true, false}) accuracy.add(0, correct);
   for (const bool correct : {true, false}) accuracy.add(1, correct);
   return accuracy;
@@ -40,6 +40,17 @@ TEST(GroupAccuracy, AConstantPredictorOfThirteenClassesAveragesOneThirteenth) {
 
 TEST(GroupAccuracy, WeighsGroupsAsTold) {
   EXPECT_DOUBLE_EQ(three_groups().weighted(std::vector<std::int64_t>{1, 3, 9}), 2.25 / 4);
+}
+
+TEST(GroupAccuracy, AGroupOfTooFewSamplesIsToldButDoesNotCount) {
+  const GroupAccuracy accuracy = three_groups(3);
+  EXPECT_DOUBLE_EQ(accuracy.by_group()[1], 0.5);
+  EXPECT_DOUBLE_EQ(accuracy.worst(), 0.75);
+  EXPECT_DOUBLE_EQ(accuracy.average(), 0.75);
+  EXPECT_DOUBLE_EQ(accuracy.weighted(std::vector<std::int64_t>{1, 3, 9}), 0.75);
+  EXPECT_DOUBLE_EQ(accuracy.overall(), 4.0 / 6);
+  // As many as are asked for are enough.
+  EXPECT_DOUBLE_EQ(three_groups(2).worst(), 0.5);
 }
 
 TEST(GroupAccuracy, NothingAddedIsNothingKnown) {

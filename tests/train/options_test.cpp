@@ -137,6 +137,7 @@ TEST(MakeOptions, NamesTheOptionOutOfRange) {
   EXPECT_THAT(refusal_of({{"hold_out", "0.6"}}),
               HasSubstr("--hold-out is 0.6; it must lie between 0 and 0.5"));
   EXPECT_THAT(refusal_of({{"label_noise", "1"}}), HasSubstr("--label-noise is 1"));
+  EXPECT_THAT(refusal_of({{"min_test_samples", "0"}}), HasSubstr("--min-test-samples is 0"));
   EXPECT_THAT(refusal_of({{"resize", "100"}, {"image_size", "200"}}),
               HasSubstr("--resize is 100; it must be at least --image-size, 200"));
   EXPECT_THAT(refusal_of({{"nesterov", "on"}, {"momentum", "0"}}),

@@ -101,6 +101,7 @@ Summary some_summary() {
   summary.seed = 27;
   summary.evaluated_on = "held-out";
   summary.held_out_count = 77;
+  summary.min_test_samples = 5;
   summary.changed_labels = 55;
   summary.samples_seen = 1234;
   summary.group_names = {"a", "b"};
@@ -117,6 +118,7 @@ TEST(Summary, ComesBackExactly) {
   EXPECT_EQ(back.seed, 27u);
   EXPECT_EQ(back.evaluated_on, "held-out");
   EXPECT_EQ(back.held_out_count, 77);
+  EXPECT_EQ(back.min_test_samples, 5);
   EXPECT_EQ(back.changed_labels, 55);
   EXPECT_EQ(back.evaluation.worst_group_accuracy, 1.0 / 3);
   EXPECT_EQ(to_text(back), text);
@@ -126,10 +128,12 @@ TEST(Summary, OfAnOlderRunIsOfTestSamplesAndRightLabels) {
   Json json = some_summary();
   json.erase("evaluated_on");
   json.erase("held_out_count");
+  json.erase("min_test_samples");
   json.erase("changed_labels");
   const auto back = json.get<Summary>();
   EXPECT_EQ(back.evaluated_on, "test");
   EXPECT_EQ(back.held_out_count, 0);
+  EXPECT_EQ(back.min_test_samples, 1);
   EXPECT_EQ(back.changed_labels, 0);
 }
 

@@ -113,6 +113,16 @@ TEST(AddLabelNoise, RefusesASingleClass) {
               HasSubstr("label noise is 0.1 with 1 class"));
 }
 
+TEST(RequireCountingGroup, RefusesWhereNoneHasEnoughSamples) {
+  TrainOptions options = synthetic_options();
+  options.min_test_samples = 100;  // as many as each class has in the test part
+  EXPECT_NO_THROW((void)open_training_data(options));
+  options.min_test_samples = 101;
+  EXPECT_THAT(message_of<InvalidArgument>([&] { (void)open_training_data(options); }),
+              HasSubstr("min-test-samples is 101: the largest group of synthetic has 100 samples to "
+                        "evaluate with, so no group would count; choose at most 100"));
+}
+
 TEST(EvaluatedSplit, IsTheTestPartUnlessToldOtherwise) {
   const Dataset dataset;
   EXPECT_EQ(&evaluated_split(dataset, TrainOptions().evaluate), &dataset.test);
