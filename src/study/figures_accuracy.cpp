@@ -63,6 +63,16 @@ bool has_several_betas(const StudyResults& results) {
   });
 }
 
+/// " NAME: Accuracies are of ..." for each data set that needs it.
+std::string remarks_of(const StudyResults& results) {
+  std::string text;
+  for (const std::string& dataset : results.datasets) {
+    const std::string remarks = results.remarks_on(dataset);
+    if (!remarks.empty()) text += fmt::format(" {}: {}", dataset, remarks);
+  }
+  return text;
+}
+
 /// Takes nothing from a figure without panels, and the methods shown from the others.
 std::optional<std::string> finished(Chart chart, const StudyResults& results,
                                     const std::set<std::string>& shown) {
@@ -70,6 +80,7 @@ std::optional<std::string> finished(Chart chart, const StudyResults& results,
   auto legend = method_legend(results, shown);
   chart.legend.insert(chart.legend.begin(), legend.begin(), legend.end());
   if (has_several_betas(results)) chart.note += fmt::format(" {}", NearestBeta);
+  chart.note += remarks_of(results);
   return draw_chart(chart);
 }
 
@@ -238,7 +249,7 @@ std::optional<std::string> beta_figure(const StudyResults& results) {
     chart.sections.push_back(std::move(section));
   }
   chart.legend = beta_legend(all);
-  chart.note = "Bars: deviation over seeds.";
+  chart.note = "Bars: deviation over seeds." + remarks_of(results);
   return draw_chart(chart);
 }
 

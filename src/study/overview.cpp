@@ -83,6 +83,9 @@ std::string overview_of(const StudyResults& results) {
   for (const std::string& dataset : results.datasets) {
     const std::vector<RunGroup> groups = plain_groups_of(results, dataset);
     for (const double rate : results.rates_of(dataset)) text += block_of(dataset, rate, groups);
+    if (const std::string remarks = results.remarks_on(dataset); !remarks.empty()) {
+      text += fmt::format("{}: {}\n\n", dataset, remarks);
+    }
   }
   return text + fmt::format("{}. Seconds hold everything a run does, its scoring run included.\n",
                             seeds_text(results));

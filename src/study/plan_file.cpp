@@ -269,6 +269,31 @@ class RunMaker {
   std::vector<PlannedRun> runs_;
 };
 
+/// The options that decide which samples the accuracies of a run are of.
+std::vector<const char*> evaluation_options(const TrainOptions& options) {
+  std::vector<const char*> names{"evaluate", "min_test_samples"};
+  if (options.evaluate == Evaluate::HeldOut) names.push_back("hold_out");
+  return names;
+}
+
+/// Accuracies of different samples do not belong in one row of a table.
+void require_same_samples(const fs::path& path, const std::vector<PlannedRun>& runs) {
+  std::map<std::string, const PlannedRun*> first_of;
+  for (const PlannedRun& run : runs) {
+    const PlannedRun& first = *first_of.try_emplace(run.dataset, &run).first->second;
+    for (const char* name : evaluation_options(run.options)) {
+      const std::string word = word_of(run.options, name);
+      const std::string first_word = word_of(first.options, name);
+      if (word == first_word) continue;
+      throw InvalidArgument(fmt::format(
+          "{}: data set \"{}\": {} is {} with {} and {} with {}, so that one row of a table would "
+          "compare accuracies of different samples; set it for all methods, or make two data sets",
+          path.string(), run.dataset, spell(name, Reader::File), first_word, first.method, word,
+          run.method));
+    }
+  }
+}
+
 std::vector<std::string> names_of(const std::vector<Entry>& entries) {
   std::vector<std::string> names;
   for (const Entry& entry : entries) names.push_back(entry.name);
@@ -301,7 +326,9 @@ StudyPlan read_plan_file(const fs::path& path, const PlanDefaults& defaults) {
   plan.reference = find_reference(path, grid);
   plan.datasets = names_of(grid.datasets);
   plan.methods = names_of(grid.methods);
-  plan.runs = with_scoring_runs(RunMaker(path, grid, defaults).make());
+  std::vector<PlannedRun> runs = RunMaker(path, grid, defaults).make();
+  require_same_samples(path, runs);
+  plan.runs = with_scoring_runs(std::move(runs));
   return plan;
 }
 

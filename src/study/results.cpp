@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/text_file.hpp"
@@ -17,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+constexpr const char* HeldOut = "held-out";  // as a summary has it
 
 std::vector<EpochRecord> read_epochs(const fs::path& path) {
   std::vector<EpochRecord> epochs;
@@ -52,10 +55,34 @@ RunResult read_run(const fs::path& folder) {
   return run;
 }
 
-/// What to call the data of a run that no plan names.
+/// What to call the data of a run that no plan names: runs whose accuracies are not of the same
+/// samples, or whose labels are not equally right, do not belong in one row.
 std::string dataset_title(const Summary& summary) {
-  if (summary.imbalance == 1) return summary.dataset;
-  return fmt::format("{}, long-tailed {}", summary.dataset, summary.imbalance);
+  std::string title = summary.dataset;
+  if (summary.imbalance != 1) title += fmt::format(", long-tailed {}", summary.imbalance);
+  if (summary.changed_labels > 0) title += fmt::format(", {} wrong labels", summary.changed_labels);
+  if (summary.evaluated_on == HeldOut) title += ", held-out part";
+  if (summary.min_test_samples > 1) {
+    title += fmt::format(", groups of at least {}", summary.min_test_samples);
+  }
+  return title;
+}
+
+std::vector<std::string> remarks_on(const Summary& summary) {
+  std::vector<std::string> remarks;
+  if (summary.evaluated_on == HeldOut) {
+    remarks.push_back("Accuracies are of the held-out part of the training data.");
+  }
+  if (summary.min_test_samples > 1) {
+    remarks.push_back(
+        fmt::format("Groups with fewer than {} samples to evaluate with do not count.",
+                    summary.min_test_samples));
+  }
+  if (summary.changed_labels > 0) {
+    remarks.push_back(
+        fmt::format("Of the labels trained on {} are wrong on purpose.", summary.changed_labels));
+  }
+  return remarks;
 }
 
 std::string method_title(const Summary& summary) {
@@ -161,6 +188,15 @@ std::vector<double> StudyResults::rates_of(const std::string& dataset) const {
     if (run.dataset == dataset && !run.is_full()) rates.insert(run.summary.pruning_rate);
   }
   return {rates.begin(), rates.end()};
+}
+
+std::string StudyResults::remarks_on(const std::string& dataset) const {
+  std::vector<std::string> remarks;
+  for (const RunResult& run : runs) {
+    if (run.dataset != dataset) continue;
+    for (const std::string& remark : rcap::remarks_on(run.summary)) add_name(remarks, remark);
+  }
+  return fmt::format("{}", fmt::join(remarks, " "));
 }
 
 RunCondition condition_of(const StudyFolder& folder, const PlannedRun& run) {

@@ -41,6 +41,10 @@ struct StudyResults {
 
   /// Pruning rates of the runs on a data set, ascending; runs of "full" have none.
   [[nodiscard]] std::vector<double> rates_of(const std::string& dataset) const;
+
+  /// What must be said beside the accuracies on a data set, in sentences: that they are not of test
+  /// samples, that small groups do not count, that labels are wrong. Mostly empty.
+  [[nodiscard]] std::string remarks_on(const std::string& dataset) const;
 };
 
 enum class RunStatus {

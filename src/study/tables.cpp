@@ -152,7 +152,10 @@ std::string describe_groups(const StudyResults& results) {
   std::vector<std::string> sentences;
   for (const std::string& dataset : results.datasets) {
     const auto run = std::ranges::find(results.runs, dataset, &RunResult::dataset);
-    if (run != results.runs.end()) sentences.push_back(sentence_of(*run));
+    if (run == results.runs.end()) continue;
+    sentences.push_back(sentence_of(*run));
+    const std::string remarks = results.remarks_on(dataset);
+    if (!remarks.empty()) sentences.push_back(remarks);
   }
   return fmt::format("{}", fmt::join(sentences, " "));
 }
@@ -240,8 +243,8 @@ Table difference_table(const StudyResults& results, Metric metric) {
   table.caption = fmt::format(
       "Mean ± population deviation of the differences between runs of the same seed, over {}; "
       "above "
-      "0: better than {}.",
-      seeds_text(results), compared_with.title);
+      "0: better than {}. {}",
+      seeds_text(results), compared_with.title, describe_groups(results));
   return table;
 }
 

@@ -107,6 +107,15 @@ TEST(CurveFigure, GoesOverTheSamplesTrainedOn) {
   EXPECT_THAT(*figure, HasSubstr("class=\"band\""));
 }
 
+TEST(Figures, TellWhichSamplesAccuraciesAreOf) {
+  const char* const held_out = "held-out part of the training data";
+  EXPECT_THAT(*curve_figure(results_of({{}})), Not(HasSubstr(held_out)));
+  const StudyResults results = results_of(
+      {{.beta = 1, .evaluated_on = "held-out"}, {.beta = 2, .evaluated_on = "held-out"}});
+  EXPECT_THAT(*curve_figure(results), HasSubstr(held_out));
+  EXPECT_THAT(*beta_figure(results), HasSubstr(held_out));
+}
+
 TEST(CurveFigure, NeedsMoreThanOneEvaluation) {
   EXPECT_FALSE(curve_figure(results_of({{.epochs = 1}})));
 }

@@ -32,6 +32,15 @@ TEST(Overview, HasALineForEachMethod) {
             "2 seeds (0, 27). Seconds hold everything a run does, its scoring run included.\n");
 }
 
+TEST(Overview, TellsWhichSamplesAccuraciesAreOf) {
+  const TemporaryFolder folder;
+  write_run(folder / "a", {.imbalance = 1, .evaluated_on = "held-out"});
+  EXPECT_THAT(
+      overview_of(read_results(folder.path())),
+      HasSubstr("\nfashion-mnist, held-out part: Accuracies are of the held-out part of the "
+                "training data.\n"));
+}
+
 TEST(Overview, ComparesCostOnlyWithAFullRun) {
   const TemporaryFolder folder;
   write_run(folder / "a", {.method = "rs2"});

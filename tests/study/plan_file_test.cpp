@@ -38,6 +38,45 @@ methods = ["rs2"]
 datasets = [{dataset = "mnist"}]
 )";
 
+TEST(PlanFile, TakesWhatAccuraciesAreOfFromItsOptions) {
+  const StudyPlan plan = plan_of(Small + R"(
+[options]
+hold-out = 0.2
+evaluate = "held-out"
+label-noise = 0.1
+min-test-samples = 5
+)");
+  const TrainOptions& options = plan.runs.at(0).options;
+  EXPECT_EQ(options.hold_out, 0.2);
+  EXPECT_EQ(options.evaluate, Evaluate::HeldOut);
+  EXPECT_EQ(options.label_noise, 0.1);
+  EXPECT_EQ(options.min_test_samples, 5);
+}
+
+TEST(PlanFile, RefusesAccuraciesOfDifferentSamplesInARow) {
+  const auto refusal = [](const std::string& second) {
+    return refusal_of(R"(
+seeds = [0]
+pruning-rates = [0.5]
+methods = ["rs2", {name = "other", method = "ucb", )" +
+                      second + R"(}]
+datasets = [{dataset = "mnist", hold-out = 0.2, evaluate = "held-out"}]
+)");
+  };
+  EXPECT_THAT(refusal("evaluate = \"test\""),
+              HasSubstr("data set \"mnist\": evaluate is held-out with rs2 and test with other, so "
+                        "that one row of a table would compare accuracies of different samples"));
+  EXPECT_THAT(refusal("hold-out = 0.1"), HasSubstr("hold-out is 0.2 with rs2 and 0.1 with other"));
+  EXPECT_THAT(refusal("min-test-samples = 3"), HasSubstr("min-test-samples is 1 with rs2 and 3"));
+  // What a method trains on is its own affair.
+  EXPECT_NO_THROW((void)plan_of(R"(
+seeds = [0]
+pruning-rates = [0.5]
+methods = ["rs2", {name = "other", method = "ucb", hold-out = 0.2}]
+datasets = [{dataset = "mnist"}]
+)"));
+}
+
 TEST(PlanFile, CrossesDatasetsMethodsRatesAndSeeds) {
   const StudyPlan plan = plan_of(R"(
 title = "A title"

@@ -36,6 +36,17 @@ TEST(ReadResults, NamesRunsThatNoPlanNames) {
   EXPECT_EQ(results.runs[1].options[0].word, "fashion-mnist");
 }
 
+TEST(ReadResults, KeepsAccuraciesOfDifferentSamplesApart) {
+  const TemporaryFolder folder;
+  write_run(folder.path() / "a", {.imbalance = 1});
+  write_run(folder.path() / "b", {.imbalance = 1, .evaluated_on = "held-out"});
+  write_run(folder.path() / "c", {.imbalance = 1, .min_test_samples = 5});
+  write_run(folder.path() / "d", {.imbalance = 1, .changed_labels = 7});
+  EXPECT_THAT(read_results(folder.path()).datasets,
+              ElementsAre("fashion-mnist", "fashion-mnist, held-out part",
+                          "fashion-mnist, groups of at least 5", "fashion-mnist, 7 wrong labels"));
+}
+
 TEST(ReadResults, ListsUnfinishedAndDamagedRunsWithTheReason) {
   const TemporaryFolder folder;
   write_run(folder.path() / "good", {});

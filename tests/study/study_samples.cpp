@@ -69,6 +69,9 @@ void write_run(const std::filesystem::path& folder, const SampleRun& run) {
   }
   summary.pruning_rate = run.method == "full" ? 0 : run.pruning_rate;
   summary.seed = run.seed;
+  summary.evaluated_on = run.evaluated_on;
+  summary.min_test_samples = run.min_test_samples;
+  summary.changed_labels = run.changed_labels;
   summary.n_train = Samples;
   summary.keep_count = kept(run);
   summary.epochs = run.epochs;

@@ -21,6 +21,9 @@ struct SampleRun {
   std::string dataset = "fashion-mnist";
   double imbalance = 100;
   std::int64_t epochs = 4;
+  std::string evaluated_on = "test";
+  std::int64_t min_test_samples = 1;
+  std::int64_t changed_labels = 0;
 };
 
 /// Writes a run folder as `rcap train` leaves it.

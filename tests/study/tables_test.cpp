@@ -114,6 +114,23 @@ TEST_F(Tables, TellWhatTheGroupsAre) {
                 "on: 10, 990"));
 }
 
+TEST_F(Tables, TellWhichSamplesAccuraciesAreOf) {
+  const char* const held_out = "Accuracies are of the held-out part of the training data.";
+  EXPECT_THAT(accuracy_table(results_, Metric::Worst).caption, Not(HasSubstr(held_out)));
+  for (RunResult& run : results_.runs) {
+    run.summary.evaluated_on = "held-out";
+    run.summary.min_test_samples = 5;
+    run.summary.changed_labels = 70;
+  }
+  for (const Table& table :
+       {accuracy_table(results_, Metric::Worst), difference_table(results_, Metric::Average)}) {
+    EXPECT_THAT(table.caption, HasSubstr(held_out));
+    EXPECT_THAT(table.caption,
+                HasSubstr("Groups with fewer than 5 samples to evaluate with do not count."));
+    EXPECT_THAT(table.caption, HasSubstr("Of the labels trained on 70 are wrong on purpose."));
+  }
+}
+
 TEST_F(Tables, HaveAColumnForEachBeta) {
   add({.beta = 2, .seed = 5});
   add({.beta = 0.5, .seed = 6});
