@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rcap/core/make_pruner.hpp"
+#include "train/records.hpp"
 #include "train/scoring.hpp"
 
 namespace rcap {
@@ -13,8 +14,6 @@ namespace {
 
 /// Around its epochs a run evaluates, opens the data, loads LibTorch: worth so many full epochs.
 constexpr double EpochsAround = 1;
-/// A forward pass, of the three parts of a step that cost about the same.
-constexpr double ForwardPart = 1.0 / 3;
 /// What is left to train on where recalls are measured.
 constexpr double NotHeldOut = 1 - 1.0 / RecallsHoldOutOneIn;
 

@@ -33,6 +33,7 @@ std::string to_text(const RunState& state) {
   json["batch"] = state.batch;
   json["step"] = state.step;
   json["samples_seen"] = state.samples_seen;
+  if (state.forward_samples) json["forward_samples"] = *state.forward_samples;
   // As bits: text would do, but must not be trusted to give back the same number.
   json["class_loss_sum_bits"] = Json::array();
   for (const double sum : state.class_loss_sums) {
@@ -51,6 +52,10 @@ RunState from_text(const fs::path& path, const std::string& text) {
     state.batch = json.at("batch").get<std::int64_t>();
     state.step = json.at("step").get<std::int64_t>();
     state.samples_seen = json.at("samples_seen").get<std::int64_t>();
+    state.forward_samples.reset();
+    if (const auto forward = json.find("forward_samples"); forward != json.end()) {
+      state.forward_samples = forward->get<std::int64_t>();
+    }
     for (const Json& bits : json.at("class_loss_sum_bits")) {
       state.class_loss_sums.push_back(std::bit_cast<double>(bits.get<std::uint64_t>()));
     }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct RunState {
   std::int64_t batch = 0;  ///< batches of it that are done
   std::int64_t step = 0;   ///< batches of the run that are done
   std::int64_t samples_seen = 0;
+  /// That went forward alone, for the method; nothing if an older checkpoint does not tell.
+  std::optional<std::int64_t> forward_samples = 0;
   /// Of each class, over the samples of the epoch so far.
   std::vector<double> class_loss_sums;
   Seconds epoch_seconds;

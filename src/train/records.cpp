@@ -151,6 +151,10 @@ void to_json(Json& json, const Summary& summary) {
   json["keep_count"] = summary.keep_count;
   json["epochs"] = summary.epochs;
   json["samples_seen"] = summary.samples_seen;
+  if (summary.cost) {
+    json["trained_samples"] = summary.cost->trained;
+    json["forward_samples"] = summary.cost->forward;
+  }
   put_evaluation(json, summary.evaluation);
   json["group_names"] = summary.group_names;
   json["group_sizes"] = summary.group_sizes;
@@ -178,6 +182,11 @@ void from_json(const Json& json, Summary& summary) {
   json.at("keep_count").get_to(summary.keep_count);
   json.at("epochs").get_to(summary.epochs);
   json.at("samples_seen").get_to(summary.samples_seen);
+  summary.cost.reset();
+  if (json.contains("trained_samples")) {
+    summary.cost = {.trained = json.at("trained_samples").get<std::int64_t>(),
+                    .forward = json.at("forward_samples").get<std::int64_t>()};
+  }
   summary.evaluation = json.get<Evaluation>();
   json.at("group_names").get_to(summary.group_names);
   json.at("group_sizes").get_to(summary.group_sizes);

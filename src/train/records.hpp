@@ -37,6 +37,22 @@ struct Seconds {
   Seconds& operator+=(const Seconds& other) noexcept;
 };
 
+/// A forward pass, of the three parts of a step that cost about the same.
+inline constexpr double ForwardPart = 1.0 / 3;
+
+/// Samples that went through the network, each time counted; evaluations are left out. Unlike
+/// seconds they are the same on every machine.
+struct SampleCost {
+  std::int64_t trained = 0;  ///< forward and backward
+  std::int64_t forward = 0;  ///< forward alone
+
+  SampleCost& operator+=(const SampleCost& other) noexcept {
+    trained += other.trained;
+    forward += other.forward;
+    return *this;
+  }
+};
+
 /// One line of `epochs.jsonl`.
 struct EpochRecord {
   std::int64_t epoch = 0;
@@ -69,7 +85,10 @@ struct Summary {
   std::int64_t n_train = 0;           ///< without those held out
   std::int64_t keep_count = 0;
   std::int64_t epochs = 0;
-  std::int64_t samples_seen = 0;
+  std::int64_t samples_seen = 0;  ///< trained on in its epochs
+  /// Of the whole run, its scoring run included; nothing where it was not counted, as in older
+  /// runs.
+  std::optional<SampleCost> cost;
   std::vector<std::string> group_names;
   std::vector<std::int64_t> group_sizes;        ///< of the evaluation split
   std::vector<std::int64_t> train_class_sizes;  ///< of the training split

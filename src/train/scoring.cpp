@@ -24,11 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 using Classes = std::shared_ptr<const ClassIndex>;
 
-// Tensors of a file of scores, and what precedes a method in the key of its seconds.
+// Tensors of a file of scores, and what precedes a method in the keys of its cost.
 constexpr const char* MarginsName = "margins";
 constexpr const char* DivergencesName = "divergences";
 constexpr const char* RecallsName = "recalls";
 const std::string SecondsPrefix = "seconds.";
+const std::string TrainedPrefix = "trained_samples.";
+const std::string ForwardPrefix = "forward_samples.";
 
 std::unique_ptr<Pruner> keep_all(const TrainOptions& options, const Classes& classes) {
   PrunerOptions pruner = options.pruner;
@@ -60,8 +62,9 @@ std::vector<std::string> choosing_by(Scores kind, std::span<const std::string> m
   return chosen;
 }
 
-void note_seconds(SampleScores& scores, std::span<const std::string> methods, double seconds) {
-  for (const std::string& method : methods) scores.seconds[method] = seconds;
+void note_cost(SampleScores& scores, std::span<const std::string> methods,
+               const ScoringCost& cost) {
+  for (const std::string& method : methods) scores.costs[method] = cost;
 }
 
 /// Listens for margins and divergences to one training on everything.
@@ -83,6 +86,9 @@ bool listen_to_training(const TrainOptions& options, std::span<const std::string
                                       .window = std::min(options.score_window, epochs)};
     divergences.emplace(labels_of(dataset), listening);
   }
+  const auto cost_so_far = [&] {
+    return ScoringCost{seconds, SampleCost{.trained = session.state().samples_seen}};
+  };
   while (margins ? !session.done() : !divergences->done()) {
     const bool diverges = divergences && !divergences->done();
     {
@@ -95,20 +101,22 @@ bool listen_to_training(const TrainOptions& options, std::span<const std::string
       if (!trained) return false;
       if (diverges) divergences->end_epoch();
     }
-    if (diverges) note_seconds(scores, by_divergences, seconds);
+    if (diverges) note_cost(scores, by_divergences, cost_so_far());
   }
   if (margins) {
     scores.margins = margins->scores();
-    note_seconds(scores, by_margins, seconds);
+    note_cost(scores, by_margins, cost_so_far());
   }
   if (divergences) scores.divergences = divergences->scores();
   return true;
 }
 
 /// Trains on nine tenths and measures recalls on the rest.
-/// @return false if the listener stopped it
-bool measure_recalls(const TrainOptions& options, const Dataset& dataset, const Classes& classes,
-                     TrainListener& listener, SampleScores& scores) {
+/// @return the samples it took; nothing if the listener stopped it
+std::optional<SampleCost> measure_recalls(const TrainOptions& options, const Dataset& dataset,
+                                          const Classes& classes, TrainListener& listener,
+                                          SampleScores& scores) {
+  SampleCost cost;
   const auto [kept, held_out] =
       hold_out(*classes, RecallsHoldOutOneIn, options.seed, SubsampleUse::Recalls);
   const Split train = subset(dataset.train, kept);
@@ -118,14 +126,18 @@ bool measure_recalls(const TrainOptions& options, const Dataset& dataset, const 
   Session session(options, dataset, train, keep_all(options, train_classes), "scoring", listener);
   RecallScorer scorer(classes->class_count());
   while (!session.done()) {
-    if (!session.train_epoch([&](const Batch&) { return !listener.wants_to_stop(); })) return false;
+    const auto trained =
+        session.train_epoch([&](const Batch&) { return !listener.wants_to_stop(); });
+    if (!trained) return std::nullopt;
+    // The recalls are what the method chooses by: no evaluation, but part of its cost.
+    cost += {.trained = trained->selected, .forward = validation.size()};
     const auto groups = groups_of(validation, options.group_by);
     scorer.add(groups, predicted_groups(groups, validation, session.predict(validation),
                                         classes->class_count()));
     scorer.end_epoch();
   }
   scores.recalls = scorer.recalls();
-  return true;
+  return cost;
 }
 
 std::string fingerprint_text(const ClassIndex& classes) {
@@ -164,6 +176,20 @@ std::string metadata_of(const SafetensorsFile& file, const char* key) {
   return found == file.metadata().end() ? std::string("unknown") : found->second;
 }
 
+/// Nothing where the file has no scores of the method.
+std::optional<ScoringCost> cost_of(const SafetensorsFile& file, const std::string& method) {
+  const auto& metadata = file.metadata();
+  const auto seconds = metadata.find(SecondsPrefix + method);
+  if (seconds == metadata.end()) return std::nullopt;
+  ScoringCost cost{.seconds = std::strtod(seconds->second.c_str(), nullptr), .samples = {}};
+  const auto trained = metadata.find(TrainedPrefix + method);
+  const auto forward = metadata.find(ForwardPrefix + method);
+  if (trained == metadata.end() || forward == metadata.end()) return cost;
+  cost.samples = {.trained = std::strtoll(trained->second.c_str(), nullptr, 10),
+                  .forward = std::strtoll(forward->second.c_str(), nullptr, 10)};
+  return cost;
+}
+
 }  // namespace
 
 std::optional<SampleScores> make_scores(const TrainOptions& options,
@@ -175,12 +201,13 @@ std::optional<SampleScores> make_scores(const TrainOptions& options,
     return std::nullopt;
   }
   if (const auto by_recalls = choosing_by(Scores::Recalls, methods); !by_recalls.empty()) {
-    double seconds = 0;
+    ScoringCost cost;
     {
-      const Stopwatch watch(seconds);
-      if (!measure_recalls(options, dataset, classes, listener, scores)) return std::nullopt;
+      const Stopwatch watch(cost.seconds);
+      cost.samples = measure_recalls(options, dataset, classes, listener, scores);
     }
-    note_seconds(scores, by_recalls, seconds);
+    if (!cost.samples) return std::nullopt;
+    note_cost(scores, by_recalls, cost);
   }
   return scores;
 }
@@ -201,8 +228,11 @@ void write_scores(const fs::path& path, const SampleScores& scores, const TrainO
                                               {"model", options.model},
                                               {"epochs", fmt::format("{}", options.epochs)},
                                               {"seed", fmt::format("{}", options.seed)}};
-  for (const auto& [method, seconds] : scores.seconds) {
-    metadata[SecondsPrefix + method] = fmt::format("{}", seconds);
+  for (const auto& [method, cost] : scores.costs) {
+    metadata[SecondsPrefix + method] = fmt::format("{}", cost.seconds);
+    if (!cost.samples) continue;
+    metadata[TrainedPrefix + method] = fmt::format("{}", cost.samples->trained);
+    metadata[ForwardPrefix + method] = fmt::format("{}", cost.samples->forward);
   }
   write_safetensors(path, tensors, metadata);
 }
@@ -210,8 +240,8 @@ void write_scores(const fs::path& path, const SampleScores& scores, const TrainO
 SampleScores read_scores(const fs::path& path, const TrainOptions& options,
                          const ClassIndex& classes) {
   const SafetensorsFile file(path);
-  const auto seconds = file.metadata().find(SecondsPrefix + options.method);
-  if (seconds == file.metadata().end()) {
+  const std::optional<ScoringCost> cost = cost_of(file, options.method);
+  if (!cost) {
     throw StateMismatch(
         fmt::format("{}: holds scores of {}, this run is {}; make scores of its own", path.string(),
                     methods_in(file), options.method));
@@ -233,7 +263,7 @@ SampleScores read_scores(const fs::path& path, const TrainOptions& options,
     scores.recalls =
         values_of<double>(path, file, RecallsName, TensorType::F64, classes.class_count());
   }
-  scores.seconds[options.method] = std::strtod(seconds->second.c_str(), nullptr);
+  scores.costs[options.method] = *cost;
   return scores;
 }
 

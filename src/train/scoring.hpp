@@ -17,13 +17,19 @@ namespace rcap {
 /// One in so many samples of each class is held out to measure recalls.
 inline constexpr std::int64_t RecallsHoldOutOneIn = 10;
 
+/// What scoring takes for one method alone.
+struct ScoringCost {
+  double seconds = 0;
+  std::optional<SampleCost> samples;  ///< nothing in an older file of scores
+};
+
 /// What static methods choose by, from training on all data. Methods that were not asked for
 /// have nothing here.
 struct SampleScores {
-  std::vector<float> margins;             ///< per sample
-  std::vector<float> divergences;         ///< per sample
-  std::vector<double> recalls;            ///< per class
-  std::map<std::string, double> seconds;  ///< what scoring takes for each method alone
+  std::vector<float> margins;                ///< per sample
+  std::vector<float> divergences;            ///< per sample
+  std::vector<double> recalls;               ///< per class
+  std::map<std::string, ScoringCost> costs;  ///< by method
 };
 
 /// Makes the scoring run of some methods: the same network, trained as the run will be but on
@@ -42,7 +48,7 @@ struct SampleScores {
     const std::shared_ptr<const ClassIndex>& classes, TrainListener& listener);
 
 /// Scores as a file that other runs can use (`TrainOptions::scores`): safetensors with the
-/// fingerprint of the labels and the seconds of each method.
+/// fingerprint of the labels and the cost of each method.
 void write_scores(const std::filesystem::path& path, const SampleScores& scores,
                   const TrainOptions& options, const ClassIndex& classes);
 

@@ -115,6 +115,11 @@ void Session::initial_pass() {
     samples += static_cast<std::int64_t>(batch->ids.size());
     report("initial pass", samples, train_.size());
   }
+  count_forward(samples);
+}
+
+void Session::count_forward(std::int64_t samples) {
+  if (state_.forward_samples) *state_.forward_samples += samples;
 }
 
 std::optional<EpochRecord> Session::train_epoch(const AfterBatch& after_batch) {
@@ -242,6 +247,7 @@ std::vector<double> Session::class_losses(const Split& split) {
       ++sizes[j];
     }
   });
+  count_forward(split.size());
   std::ranges::transform(sums, sizes, sums.begin(), std::divides{});  // 0 / 0 is NaN
   return sums;
 }

@@ -46,7 +46,8 @@ class Session {
 
   /// The mean loss of every class of the pruner (group, where the budget is split over groups) on
   /// samples that are not trained on; NaN for a class without any. As in an evaluation nothing is
-  /// augmented, and nothing of the network changes.
+  /// augmented, and nothing of the network changes. What a method asks for is part of its cost: the
+  /// samples count as gone forward.
   /// @throws InvalidArgument  a loss that is not finite
   [[nodiscard]] std::vector<double> class_losses(const Split& split);
 
@@ -58,6 +59,7 @@ class Session {
   /// Calls `use(batch)` for every batch of a split, prepared as for an evaluation.
   template <class Use>
   void for_each_batch(const Split& split, Use&& use);
+  void count_forward(std::int64_t samples);
   void train_batch(const Batch& batch, std::span<const float> weights, const Position& position);
   void check_losses(const Batch& batch, std::span<const float> losses,
                     const Position& position) const;

@@ -98,7 +98,7 @@ class Run {
     }
     state.run_seconds.setup += setup_seconds_;
     if (!has_checkpoint) {
-      state.run_seconds.scoring = scoring_seconds_;
+      state.run_seconds.scoring = scoring_cost_.seconds;
       if (session->pruner().needs_initial_losses()) session->initial_pass();
       save(*session);
     }
@@ -129,7 +129,7 @@ class Run {
     const bool by_margins = require_method(options_.method).needs_scores == Scores::Margins;
     options_.pruner.scores = std::move(by_margins ? scores.margins : scores.divergences);
     options_.pruner.recalls = std::move(scores.recalls);
-    scoring_seconds_ = scores.seconds[options_.method];
+    scoring_cost_ = scores.costs[options_.method];
     return true;
   }
 
@@ -186,6 +186,14 @@ class Run {
     last_save_ = Clock::now();
   }
 
+  /// Nothing where a checkpoint or a file of scores is too old to tell.
+  [[nodiscard]] std::optional<SampleCost> cost_of(const RunState& state) const {
+    if (!state.forward_samples || !scoring_cost_.samples) return std::nullopt;
+    SampleCost cost = *scoring_cost_.samples;
+    cost += {.trained = state.samples_seen, .forward = *state.forward_samples};
+    return cost;
+  }
+
   [[nodiscard]] Summary summarise(Session& session) const {
     Summary summary;
     summary.dataset = options_.dataset;
@@ -206,6 +214,7 @@ class Run {
     summary.keep_count = session.pruner().keep_count();
     summary.epochs = options_.epochs;
     summary.samples_seen = session.state().samples_seen;
+    summary.cost = cost_of(session.state());
     const auto names = group_names(dataset_, options_.group_by);
     summary.group_names.assign(names.begin(), names.end());
     summary.group_sizes =
@@ -225,7 +234,7 @@ class Run {
   Dataset dataset_;
   std::shared_ptr<const ClassIndex> classes_;  ///< what the budget is split over
   double setup_seconds_ = 0;
-  double scoring_seconds_ = 0;
+  ScoringCost scoring_cost_{.seconds = 0, .samples = SampleCost{}};
   Clock::time_point last_save_ = Clock::now();
 };
 

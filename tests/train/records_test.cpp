@@ -104,6 +104,7 @@ Summary some_summary() {
   summary.min_test_samples = 5;
   summary.changed_labels = 55;
   summary.samples_seen = 1234;
+  summary.cost = {.trained = 2000, .forward = 300};
   summary.group_names = {"a", "b"};
   summary.evaluation = {0.5, 1.0 / 3, 0.4, {}, {1.0 / 3, std::nan("")}};
   summary.seconds.train = 1.25;
@@ -120,6 +121,9 @@ TEST(Summary, ComesBackExactly) {
   EXPECT_EQ(back.held_out_count, 77);
   EXPECT_EQ(back.min_test_samples, 5);
   EXPECT_EQ(back.changed_labels, 55);
+  ASSERT_TRUE(back.cost);
+  EXPECT_EQ(back.cost->trained, 2000);
+  EXPECT_EQ(back.cost->forward, 300);
   EXPECT_EQ(back.evaluation.worst_group_accuracy, 1.0 / 3);
   EXPECT_EQ(to_text(back), text);
 }
@@ -135,6 +139,14 @@ TEST(Summary, OfAnOlderRunIsOfTestSamplesAndRightLabels) {
   EXPECT_EQ(back.held_out_count, 0);
   EXPECT_EQ(back.min_test_samples, 1);
   EXPECT_EQ(back.changed_labels, 0);
+}
+
+TEST(Summary, OfAnOlderRunHasNoCountOfSamples) {
+  Json json = some_summary();
+  json.erase("trained_samples");
+  json.erase("forward_samples");
+  EXPECT_FALSE(json.get<Summary>().cost);
+  EXPECT_EQ(json.get<Summary>().samples_seen, 1234);
 }
 
 TEST(Summary, TellsWhenItWasChangedByHand) {

@@ -27,9 +27,9 @@ struct SmallSession {
         dataset(open_training_data(options)),
         session(options, dataset, dataset.train,
                 make_pruner(
-                    "full",
+                    options.method,
                     std::make_shared<const ClassIndex>(dataset.train.labels, dataset.class_count()),
-                    {}),
+                    pruner_options_of(options)),
                 "training", listener) {}
 
   TrainOptions options;
@@ -82,6 +82,19 @@ TEST(ClassLosses, LeaveTheTrainingAsItIs) {
   for (std::size_t i = 0; const auto& [name, tensor] : watched.session.engine().state()) {
     EXPECT_TRUE(torch::equal(tensor, expected[i++].second)) << name;
   }
+}
+
+TEST(Session, CountsWhatGoesForwardAlone) {
+  TrainOptions options = small_run();
+  options.method = "rcap";
+  SmallSession small(options);
+  small.session.initial_pass();
+  EXPECT_EQ(small.session.state().forward_samples, 160);  // 200 without a fifth
+  (void)small.session.class_losses(small.dataset.held_out);
+  EXPECT_EQ(small.session.state().forward_samples, 200);
+  // An evaluation is no cost of the method.
+  (void)small.session.evaluate(small.dataset.test);
+  EXPECT_EQ(small.session.state().forward_samples, 200);
 }
 
 TEST(ClassLosses, SeeNoAugmentation) {
