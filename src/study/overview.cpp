@@ -12,7 +12,7 @@
 namespace rcap {
 namespace {
 
-constexpr std::size_t Columns = 6;
+constexpr std::size_t Columns = 8;
 using Line = std::array<std::string, Columns>;
 
 std::string percent_text(const RunGroup& group, double Evaluation::*accuracy) {
@@ -24,10 +24,16 @@ std::string percent_text(const RunGroup& group, double Evaluation::*accuracy) {
 
 Line line_of(const RunGroup& group, const RunGroup* full) {
   const double seconds = seconds_of(group.runs).mean;
+  const std::optional<MeanSamples> samples = samples_of(group.runs);
+  const auto text_of = [&](double MeanSamples::*part) {
+    return samples_text(samples ? std::optional((*samples).*part) : std::nullopt);
+  };
   return {group.method,
           fmt::format("{}", group.runs.front()->summary.keep_count),
           percent_text(group, &Evaluation::worst_group_accuracy),
           percent_text(group, &Evaluation::average_group_accuracy),
+          text_of(&MeanSamples::trained),
+          text_of(&MeanSamples::forward),
           fmt::format("{:.1f}", seconds),
           full == nullptr ? "" : fmt::format("{:.1f}", seconds_of(full->runs).mean / seconds)};
 }
@@ -69,7 +75,7 @@ std::string block_of(const std::string& dataset, double rate, std::vector<RunGro
       groups, [&](const RunGroup& group) { return !is_full(group) && group.pruning_rate != rate; });
   const auto full = std::ranges::find_if(groups, is_full);
   std::vector<Line> lines{{"method", "samples an epoch", "worst group, %", "average group, %",
-                           "seconds", "times cheaper"}};
+                           "trained on", "forward only", "seconds", "times cheaper"}};
   for (const RunGroup& group : groups) {
     lines.push_back(line_of(group, full == groups.end() ? nullptr : &*full));
   }
@@ -87,8 +93,11 @@ std::string overview_of(const StudyResults& results) {
       text += fmt::format("{}: {}\n\n", dataset, remarks);
     }
   }
-  return text + fmt::format("{}. Seconds hold everything a run does, its scoring run included.\n",
-                            seeds_text(results));
+  return text +
+         fmt::format(
+             "{}. Samples trained on and seconds hold everything a run does, its scoring run "
+             "included; samples of evaluations do not count.\n",
+             seeds_text(results));
 }
 
 }  // namespace rcap

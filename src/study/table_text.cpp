@@ -42,6 +42,28 @@ std::string latex_cell(const std::optional<Table::Cell>& cell) {
   return text;
 }
 
+/// A line below each row of a table.
+struct SamplesLine {
+  const char* title;
+  double MeanSamples::*value;
+};
+constexpr SamplesLine SamplesLines[] = {{"samples trained on", &MeanSamples::trained},
+                                        {"samples forward only", &MeanSamples::forward}};
+constexpr const char* SamplesNote =
+    "Below a row what it took, mean over seeds: samples that went forward and backward in all "
+    "epochs, those of a scoring run included, and samples that went forward only. Evaluations do "
+    "not count.";
+
+std::optional<double> value_of(const std::optional<Table::Cell>& cell, const SamplesLine& line) {
+  if (!cell || !cell->samples) return std::nullopt;
+  return (*cell->samples).*line.value;
+}
+
+std::string csv_samples(const Table::Cell& cell) {
+  if (!cell.samples) return ",";
+  return fmt::format("{},{}", cell.samples->trained, cell.samples->forward);
+}
+
 /// A field of CSV: in quotes where it has to be.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
@@ -60,6 +82,13 @@ std::string joined(const Range& range, std::string_view separator, Text&& text) 
 
 }  // namespace
 
+std::string samples_text(std::optional<double> samples) {
+  if (!samples) return "-";
+  std::string text = fmt::format("{:.0f}", *samples);
+  for (std::size_t end = text.size(); end > 3; end -= 3) text.insert(end - 3, ",");
+  return text;
+}
+
 std::string to_markdown(const Table& table) {
   std::string text = fmt::format("## {}\n\n", table.title);
   text += fmt::format("| data set | pruned | {} |\n| --- | ---: ",
@@ -69,13 +98,19 @@ std::string to_markdown(const Table& table) {
   for (const Table::Row& row : table.rows) {
     text += fmt::format("| {} | {} | {} |\n", markdown_text(row.dataset), percent(row),
                         joined(row.cells, " | ", markdown_cell));
+    for (const SamplesLine& line : SamplesLines) {
+      text += fmt::format("| {} | | {} |\n", line.title, joined(row.cells, " | ", [&](auto& cell) {
+                            return samples_text(value_of(cell, line));
+                          }));
+    }
   }
-  return text + fmt::format("\n{}\n", table.caption);
+  return text + fmt::format("\n{} {}\n", table.caption, SamplesNote);
 }
 
 std::string to_latex(const Table& table) {
   std::string text = "% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\n";
-  text += fmt::format("\\caption{{{}. {}}}\n", latex_text(table.title), latex_text(table.caption));
+  text += fmt::format("\\caption{{{}. {} {}}}\n", latex_text(table.title),
+                      latex_text(table.caption), SamplesNote);
   text += fmt::format("\\begin{{tabular}}{{lr{}}}\n\\toprule\n",
                       std::string(table.columns.size(), 'r'));
   text += fmt::format("data set & pruned & {} \\\\\n\\midrule\n",
@@ -83,18 +118,25 @@ std::string to_latex(const Table& table) {
   for (const Table::Row& row : table.rows) {
     text += fmt::format("{} & {} & {} \\\\\n", latex_text(row.dataset), latex_text(percent(row)),
                         joined(row.cells, " & ", latex_cell));
+    for (const SamplesLine& line : SamplesLines) {
+      text += fmt::format("{} & & {} \\\\\n", line.title, joined(row.cells, " & ", [&](auto& cell) {
+                            return samples_text(value_of(cell, line));
+                          }));
+    }
   }
   return text + "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
 }
 
 std::string to_csv(const Table& table) {
-  std::string text = "data_set,pruning_rate,method,n,mean,deviation\n";
+  std::string text =
+      "data_set,pruning_rate,method,n,mean,deviation,trained_samples,forward_samples\n";
   for (const Table::Row& row : table.rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       if (!row.cells[i]) continue;
       const MeanAndDeviation& found = row.cells[i]->value;
-      text += fmt::format("{},{},{},{},{},{}\n", csv_field(row.dataset), row.pruning_rate,
-                          csv_field(table.columns[i]), found.count, found.mean, found.deviation);
+      text += fmt::format("{},{},{},{},{},{},{}\n", csv_field(row.dataset), row.pruning_rate,
+                          csv_field(table.columns[i]), found.count, found.mean, found.deviation,
+                          csv_samples(*row.cells[i]));
     }
   }
   return text;

@@ -115,6 +115,7 @@ Table make_table(const StudyResults& results, const std::vector<Column>& columns
         const Runs runs = runs_of(results, dataset, rate, column);
         auto& cell = row.cells.emplace_back();
         if (!runs.empty()) cell = make_cell(row, runs);
+        if (cell) cell->samples = samples_of(runs);
       }
       table.rows.push_back(std::move(row));
     }
@@ -194,6 +195,18 @@ MeanAndDeviation mean_and_deviation_of(const std::vector<double>& values) {
 
 MeanAndDeviation seconds_of(const Runs& runs) {
   return over_runs(runs, [](const Summary& summary) { return summary.seconds.total(); });
+}
+
+std::optional<MeanSamples> samples_of(const Runs& runs) {
+  const auto counts = [](const RunResult* run) { return run->summary.cost.has_value(); };
+  if (!std::ranges::all_of(runs, counts)) return std::nullopt;
+  const auto mean = [&](std::int64_t SampleCost::*part) {
+    return over_runs(
+               runs,
+               [&](const Summary& summary) { return static_cast<double>((*summary.cost).*part); })
+        .mean;
+  };
+  return MeanSamples{mean(&SampleCost::trained), mean(&SampleCost::forward)};
 }
 
 std::string seeds_text(const StudyResults& results) {

@@ -30,16 +30,30 @@ template <class Value>
 /// Seconds of a run in all, its part of the scoring included.
 [[nodiscard]] MeanAndDeviation seconds_of(const Runs& runs);
 
+/// Samples of a run, mean over runs.
+struct MeanSamples {
+  double trained = 0;  ///< forward and backward, its part of the scoring included
+  double forward = 0;  ///< forward alone
+};
+
+/// Nothing where a run did not count them.
+[[nodiscard]] std::optional<MeanSamples> samples_of(const Runs& runs);
+
+/// "1,234,567", rounded; a dash for nothing.
+[[nodiscard]] std::string samples_text(std::optional<double> samples);
+
 /// "3 seeds (0, 27, 100)".
 [[nodiscard]] std::string seeds_text(const StudyResults& results);
 
-/// Numbers of a study: a row for each data set and pruning rate, a column for each method.
+/// Numbers of a study: a row for each data set and pruning rate, a column for each method. Below a
+/// row stand the samples that it took, so that a comparison shows whether the cost was equal.
 struct Table {
   struct Cell {
     MeanAndDeviation value;
-    std::string text;      ///< "55.1 ± 1.2", in the notation of Markdown
-    int rank = 0;          ///< 1 best, 2 second best in its row; 0: neither
-    bool is_full = false;  ///< trained on everything: not ranked
+    std::string text;                         ///< "55.1 ± 1.2", in the notation of Markdown
+    int rank = 0;                             ///< 1 best, 2 second best in its row; 0: neither
+    bool is_full = false;                     ///< trained on everything: not ranked
+    std::optional<MeanSamples> samples = {};  ///< what it took
   };
   struct Row {
     std::string dataset;

@@ -13,23 +13,25 @@ using testing::HasSubstr;
 TEST(Overview, HasALineForEachMethod) {
   const TemporaryFolder folder;
   write_run(folder / "a", {.method = "full", .worst = 0.6, .train_seconds = 100});
-  write_run(folder / "b", {.seed = 0, .worst = 0.5});
-  write_run(folder / "c", {.seed = 27, .worst = 0.6});
+  write_run(folder / "b", {.seed = 0, .worst = 0.5, .forward_samples = 1000});
+  write_run(folder / "c", {.seed = 27, .worst = 0.6, .forward_samples = 1000});
   write_run(folder / "d", {.beta = 4, .seed = 0, .worst = 0.1});
   StudyResults results = read_results(folder.path());
   results.methods = {"full", "rcap"};
-  EXPECT_EQ(overview_of(results),
-            "fashion-mnist, long-tailed 100, 90 % pruned\n\n"
-            "| method | samples an epoch | worst group, % | average group, % | seconds | times "
-            "cheaper |\n"
-            "| ------ | ---------------: | -------------: | ---------------: | ------: | "
-            "------------: |\n"
-            "| full   |             1000 |           60.0 |             75.0 |   100.0 |           "
-            "1.0 |\n"
-            "| rcap   |              100 |     55.0 ± 5.0 |       72.5 ± 2.5 |    10.0 |          "
-            "10.0 |\n"
-            "\n"
-            "2 seeds (0, 27). Seconds hold everything a run does, its scoring run included.\n");
+  EXPECT_EQ(
+      overview_of(results),
+      "fashion-mnist, long-tailed 100, 90 % pruned\n\n"
+      "| method | samples an epoch | worst group, % | average group, % | trained on | "
+      "forward only | seconds | times cheaper |\n"
+      "| ------ | ---------------: | -------------: | ---------------: | ---------: | "
+      "-----------: | ------: | ------------: |\n"
+      "| full   |             1000 |           60.0 |             75.0 |      4,000 | "
+      "           0 |   100.0 |           1.0 |\n"
+      "| rcap   |              100 |     55.0 ± 5.0 |       72.5 ± 2.5 |        400 | "
+      "       1,000 |    10.0 |          10.0 |\n"
+      "\n"
+      "2 seeds (0, 27). Samples trained on and seconds hold everything a run does, its scoring "
+      "run included; samples of evaluations do not count.\n");
 }
 
 TEST(Overview, TellsWhichSamplesAccuraciesAreOf) {
@@ -46,8 +48,8 @@ TEST(Overview, ComparesCostOnlyWithAFullRun) {
   write_run(folder / "a", {.method = "rs2"});
   EXPECT_THAT(
       overview_of(read_results(folder.path())),
-      HasSubstr("| rs2    |              100 |           50.0 |             70.0 |    10.0 |"
-                "               |\n"));
+      HasSubstr("| rs2    |              100 |           50.0 |             70.0 |        400 | "
+                "           0 |    10.0 |               |\n"));
 }
 
 }  // namespace

@@ -76,6 +76,10 @@ void write_run(const std::filesystem::path& folder, const SampleRun& run) {
   summary.keep_count = kept(run);
   summary.epochs = run.epochs;
   summary.samples_seen = kept(run) * run.epochs;
+  if (run.counts_samples) {
+    summary.cost = {.trained = summary.samples_seen + run.scoring_samples,
+                    .forward = run.forward_samples};
+  }
   summary.group_names = {"rare", "common"};
   summary.group_sizes = {100, 200};
   summary.train_class_sizes = {SmallClass, Samples - SmallClass};

@@ -21,6 +21,9 @@ struct SampleRun {
   std::string dataset = "fashion-mnist";
   double imbalance = 100;
   std::int64_t epochs = 4;
+  bool counts_samples = true;  ///< off: as older runs
+  std::int64_t scoring_samples = 0;
+  std::int64_t forward_samples = 0;
   std::string evaluated_on = "test";
   std::int64_t min_test_samples = 1;
   std::int64_t changed_labels = 0;

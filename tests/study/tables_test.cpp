@@ -23,11 +23,16 @@ class Tables : public testing::Test {
   Tables() {
     add({.method = "full", .seed = 0, .worst = 0.60, .train_seconds = 100});
     add({.method = "full", .seed = 27, .worst = 0.70, .train_seconds = 100});
-    add({.seed = 0, .worst = 0.50, .train_seconds = 10});
-    add({.seed = 27, .worst = 0.54, .train_seconds = 30});
+    add({.seed = 0, .worst = 0.50, .train_seconds = 10, .forward_samples = 1000});
+    add({.seed = 27, .worst = 0.54, .train_seconds = 30, .forward_samples = 1000});
     add({.method = "rs2", .seed = 0, .worst = 0.40});
     add({.method = "rs2", .seed = 27, .worst = 0.40});
-    add({.method = "ccs", .seed = 0, .worst = 0.10, .train_seconds = 5, .scoring_seconds = 95});
+    add({.method = "ccs",
+         .seed = 0,
+         .worst = 0.10,
+         .train_seconds = 5,
+         .scoring_seconds = 95,
+         .scoring_samples = 4000});
     results_ = read_results(folder_.path());
     results_.methods = {"full", "rcap", "rs2", "ccs"};
   }
@@ -154,8 +159,42 @@ TEST_F(Tables, AreWrittenInThreeNotations) {
   EXPECT_THAT(latex, HasSubstr("fashion-mnist, long-tailed 100 & 90 \\% & 65.0 $\\pm$ 5.0 & "
                                "\\textbf{52.0 $\\pm$ 2.0} & \\underline{40.0 $\\pm$ 0.0} & "));
   const std::string csv = to_csv(table);
-  EXPECT_THAT(csv, HasSubstr("data_set,pruning_rate,method,n,mean,deviation\n"));
-  EXPECT_THAT(csv, HasSubstr("\"fashion-mnist, long-tailed 100\",0.9,rs2,2,40,0\n"));
+  EXPECT_THAT(csv, HasSubstr("data_set,pruning_rate,method,n,mean,deviation,trained_samples,"
+                             "forward_samples\n"));
+  EXPECT_THAT(csv, HasSubstr("\"fashion-mnist, long-tailed 100\",0.9,rs2,2,40,0,400,0\n"));
+}
+
+TEST_F(Tables, TellTheSamplesThatEachMethodTook) {
+  // 4 epochs of 1000 samples or of a tenth; ccs scored on everything first, rcap looked once.
+  for (const Table& table : {accuracy_table(results_, Metric::Worst), cost_table(results_)}) {
+    EXPECT_THAT(to_markdown(table),
+                HasSubstr("| samples trained on | | 4,000 | 400 | 400 | 4,400 |\n"
+                          "| samples forward only | | 0 | 1,000 | 0 | 0 |\n"));
+    EXPECT_THAT(to_latex(table), HasSubstr("samples trained on & & 4,000 & 400 & 400 & 4,400 \\\\\n"
+                                           "samples forward only & & 0 & 1,000 & 0 & 0 \\\\\n"));
+    EXPECT_THAT(to_markdown(table), HasSubstr("Evaluations do not count."));
+  }
+  // The reference has no column among the differences.
+  EXPECT_THAT(to_markdown(difference_table(results_, Metric::Worst)),
+              HasSubstr("| samples trained on | | 4,000 | 400 | 4,400 |\n"));
+}
+
+TEST_F(Tables, HaveADashForSamplesThatAnOlderRunDidNotCount) {
+  for (RunResult& run : results_.runs) {
+    if (run.method == "rs2" && run.summary.seed == 27) run.summary.cost.reset();
+  }
+  const Table table = accuracy_table(results_, Metric::Worst);
+  EXPECT_THAT(to_markdown(table),
+              HasSubstr("| samples trained on | | 4,000 | 400 | - | 4,400 |\n"));
+  EXPECT_THAT(to_csv(table), HasSubstr(",rs2,2,40,0,,\n"));
+}
+
+TEST(SamplesText, SeparatesThousands) {
+  EXPECT_EQ(samples_text(0), "0");
+  EXPECT_EQ(samples_text(999.4), "999");
+  EXPECT_EQ(samples_text(1000), "1,000");
+  EXPECT_EQ(samples_text(1234567), "1,234,567");
+  EXPECT_EQ(samples_text(std::nullopt), "-");
 }
 
 TEST_F(Tables, EscapeNames) {
