@@ -23,6 +23,7 @@ constexpr std::array Figures{
     Figure{"figure_class_fractions.svg", class_fraction_figure},
     Figure{"figure_class_counts.svg", class_count_figure},
     Figure{"figure_cost.svg", cost_figure},
+    Figure{"figure_samples.svg", sample_cost_figure},
     Figure{"figure_curves.svg", curve_figure},
 };
 

@@ -36,11 +36,15 @@ namespace rcap {
 /// included, with the Pareto front of all methods and rates.
 [[nodiscard]] std::optional<std::string> cost_figure(const StudyResults& results);
 
+/// The same against the samples that a run took, the same on every machine: one that went forward
+/// only counts as `ForwardPart` of one that was trained on. Runs that did not count are left out.
+[[nodiscard]] std::optional<std::string> sample_cost_figure(const StudyResults& results);
+
 /// Worst and average group accuracy over the samples trained on, at the highest rate.
 [[nodiscard]] std::optional<std::string> curve_figure(const StudyResults& results);
 
-/// Writes figure_beta.svg, figure_class_fractions.svg, figure_class_counts.svg, figure_cost.svg
-/// and figure_curves.svg, and removes those of them that can no longer be made.
+/// Writes figure_beta.svg, figure_class_fractions.svg, figure_class_counts.svg, figure_cost.svg,
+/// figure_samples.svg and figure_curves.svg, and removes those that can no longer be made.
 ///
 /// @param folder  must exist
 /// @return the files written

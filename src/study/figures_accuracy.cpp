@@ -152,12 +152,49 @@ double radius_of(const RunGroup& group) {
   return std::clamp(LargestRadius * std::sqrt(kept), SmallestRadius, LargestRadius);
 }
 
-chart::Point cost_point(const RunGroup& group, const Accuracy& accuracy) {
-  const double cost = seconds_of(group.runs).mean;
+/// What a run costs, in one of its measures.
+struct Cost {
+  const char* title;
+  const char* description;
+  const char* x_title;
+  const char* note;
+  std::optional<double> (*of)(const Runs& runs);  ///< nothing where it is not known
+  std::string (*text)(double cost);
+};
+
+const Cost InSeconds{
+    .title = "Accuracy against cost",
+    .description =
+        "Worst and average group accuracy of every method and pruning rate against the seconds of "
+        "a run, its scoring run included; the Pareto front of all of them is a stepped line.",
+    .x_title = "seconds, scoring included",
+    .note = "",
+    .of = [](const Runs& runs) { return std::optional(seconds_of(runs).mean); },
+    .text = [](double cost) { return fmt::format("{:.1f} s", cost); }};
+
+std::optional<double> samples_cost(const Runs& runs) {
+  const std::optional<MeanSamples> samples = samples_of(runs);
+  if (!samples) return std::nullopt;
+  return samples->trained + ForwardPart * samples->forward;
+}
+
+const Cost InSamples{
+    .title = "Accuracy against samples",
+    .description =
+        "Worst and average group accuracy of every method and pruning rate against the samples "
+        "that a run takes, its scoring run included; a sample that goes forward only counts as a "
+        "third of one that is trained on. The Pareto front of all of them is a stepped line.",
+    .x_title = "samples, scoring included",
+    .note = " A sample that goes forward only counts as a third; evaluations do not count.",
+    .of = samples_cost,
+    .text = [](double cost) { return fmt::format("{} samples", samples_text(cost)); }};
+
+chart::Point cost_point(const RunGroup& group, const Accuracy& accuracy, const Cost& measure) {
+  const double cost = *measure.of(group.runs);
   chart::Point point = accuracy_point(cost, group, accuracy);
   point.radius = radius_of(group);
-  point.note = fmt::format("{}, {}: {:.1f} %, {:.1f} s", group.method,
-                           pruned_text(group.pruning_rate), point.y, cost);
+  point.note = fmt::format("{}, {}: {:.1f} %, {}", group.method, pruned_text(group.pruning_rate),
+                           point.y, measure.text(cost));
   return point;
 }
 
@@ -170,12 +207,12 @@ Series front_through(const std::vector<chart::Point>& points) {
 }
 
 Panel cost_panel(const StudyResults& results, const std::vector<RunGroup>& groups,
-                 const Accuracy& accuracy) {
-  Panel panel = accuracy_panel(accuracy, "seconds, scoring included");
+                 const Accuracy& accuracy, const Cost& measure) {
+  Panel panel = accuracy_panel(accuracy, measure.x_title);
   std::map<std::string, Series> by_method;
   std::vector<chart::Point> points;
   for (const RunGroup& group : groups) {
-    points.push_back(cost_point(group, accuracy));
+    points.push_back(cost_point(group, accuracy, measure));
     Series& series = by_method[group.method];
     series.points.push_back(points.back());
     series.look = look_of(results, group.method);
@@ -186,6 +223,29 @@ Panel cost_panel(const StudyResults& results, const std::vector<RunGroup>& group
   draw_reference_last(panel);
   panel.series.insert(panel.series.begin(), front_through(points));
   return panel;
+}
+
+std::optional<std::string> figure_against(const Cost& measure, const StudyResults& results) {
+  Chart chart;
+  chart.title = measure.title;
+  chart.description = measure.description;
+  std::set<std::string> shown;
+  for (const std::string& dataset : results.datasets) {
+    std::vector<RunGroup> groups = plain_groups_of(results, dataset);
+    std::erase_if(groups, [&](const RunGroup& group) { return !measure.of(group.runs); });
+    if (groups.size() < 2) continue;
+    for (const RunGroup& group : groups) shown.insert(group.method);
+    Section section{.heading = dataset, .plot_height = 250};
+    for (const Accuracy& accuracy : Accuracies) {
+      section.panels.push_back(cost_panel(results, groups, accuracy, measure));
+    }
+    chart.sections.push_back(std::move(section));
+  }
+  chart.legend = {{.name = "Pareto front", .look = chart::FrontLook, .marker = false}};
+  chart.note = fmt::format(
+      "The larger a marker, the more data an epoch keeps. Bars: deviation over seeds.{}",
+      measure.note);
+  return finished(std::move(chart), results, shown);
 }
 
 // ---- over the samples seen ----------------------------------------------------------------
@@ -254,25 +314,11 @@ std::optional<std::string> beta_figure(const StudyResults& results) {
 }
 
 std::optional<std::string> cost_figure(const StudyResults& results) {
-  Chart chart;
-  chart.title = "Accuracy against cost";
-  chart.description =
-      "Worst and average group accuracy of every method and pruning rate against the seconds of a "
-      "run, its scoring run included; the Pareto front of all of them is a stepped line.";
-  std::set<std::string> shown;
-  for (const std::string& dataset : results.datasets) {
-    const std::vector<RunGroup> groups = plain_groups_of(results, dataset);
-    if (groups.size() < 2) continue;
-    for (const RunGroup& group : groups) shown.insert(group.method);
-    Section section{.heading = dataset, .plot_height = 250};
-    for (const Accuracy& accuracy : Accuracies) {
-      section.panels.push_back(cost_panel(results, groups, accuracy));
-    }
-    chart.sections.push_back(std::move(section));
-  }
-  chart.legend = {{.name = "Pareto front", .look = chart::FrontLook, .marker = false}};
-  chart.note = "The larger a marker, the more data an epoch keeps. Bars: deviation over seeds.";
-  return finished(std::move(chart), results, shown);
+  return figure_against(InSeconds, results);
+}
+
+std::optional<std::string> sample_cost_figure(const StudyResults& results) {
+  return figure_against(InSamples, results);
 }
 
 std::optional<std::string> curve_figure(const StudyResults& results) {

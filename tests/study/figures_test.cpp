@@ -94,6 +94,29 @@ TEST(CostFigure, TakesTheBetaNearestToOne) {
   EXPECT_THAT(*figure, HasSubstr("nearest"));
 }
 
+TEST(SampleCostFigure, CountsScoringAndAThirdOfWhatOnlyGoesForward) {
+  // 4 epochs of 100 samples: 400, and a third of 300; 400 and 4000 of scoring.
+  const auto figure =
+      sample_cost_figure(results_of({{.method = "full"},
+                                     {.worst = 0.4, .forward_samples = 300},
+                                     {.method = "ccs", .worst = 0.3, .scoring_samples = 4000}}));
+  ASSERT_TRUE(figure);
+  EXPECT_THAT(*figure, HasSubstr("<title>rcap, 90 % pruned: 40.0 %, 500 samples</title>"));
+  EXPECT_THAT(*figure, HasSubstr("<title>ccs, 90 % pruned: 30.0 %, 4,400 samples</title>"));
+  EXPECT_THAT(*figure, HasSubstr("third"));
+  EXPECT_THAT(*figure, HasSubstr(">Pareto front<"));
+}
+
+TEST(SampleCostFigure, LeavesOutRunsThatDidNotCount) {
+  const auto figure = sample_cost_figure(results_of(
+      {{.method = "full"}, {.method = "rs2"}, {.method = "ucb", .counts_samples = false}}));
+  ASSERT_TRUE(figure);
+  EXPECT_THAT(*figure, HasSubstr("<title>rs2"));
+  EXPECT_THAT(*figure, Not(HasSubstr("<title>ucb")));
+  EXPECT_FALSE(sample_cost_figure(
+      results_of({{.method = "full"}, {.method = "ucb", .counts_samples = false}})));
+}
+
 TEST(CurveFigure, GoesOverTheSamplesTrainedOn) {
   // A tenth of 1000 samples in each of 4 epochs; the highest rate alone, and full.
   const auto figure = curve_figure(results_of({{.seed = 0, .worst = 0.4},
@@ -211,10 +234,11 @@ TEST(WriteFigures, WritesWhatTheRunsAllowAndRemovesTheRest) {
   const TemporaryFolder folder;
   write_text(folder.path() / "figure_beta.svg", "of an earlier study");
   const StudyResults results = results_of({{}, {.method = "rs2"}});
-  EXPECT_THAT(write_figures(results, folder.path()),
-              ElementsAre(folder.path() / "figure_class_fractions.svg",
-                          folder.path() / "figure_class_counts.svg",
-                          folder.path() / "figure_cost.svg", folder.path() / "figure_curves.svg"));
+  EXPECT_THAT(
+      write_figures(results, folder.path()),
+      ElementsAre(folder.path() / "figure_class_fractions.svg",
+                  folder.path() / "figure_class_counts.svg", folder.path() / "figure_cost.svg",
+                  folder.path() / "figure_samples.svg", folder.path() / "figure_curves.svg"));
   EXPECT_FALSE(fs::exists(folder.path() / "figure_beta.svg"));
   EXPECT_EQ(read_text(folder.path() / "figure_cost.svg"), *cost_figure(results));
 }
@@ -225,7 +249,7 @@ TEST(WriteFigures, GivesTheSameBytesForTheSameRuns) {
   const TemporaryFolder other;
   const auto paths = write_figures(results_of(runs), one.path());
   write_figures(results_of(runs), other.path());
-  ASSERT_THAT(paths, SizeIs(5));
+  ASSERT_THAT(paths, SizeIs(6));
   for (const fs::path& path : paths) {
     EXPECT_EQ(read_text(path), read_text(other.path() / path.filename()));
   }

@@ -27,7 +27,7 @@ class FiguresTest(unittest.TestCase):
     def test_all_figures_are_there(self):
         self.assertEqual([path.name for path in self.paths],
                          ["figure_beta.svg", "figure_class_counts.svg", "figure_class_fractions.svg",
-                          "figure_cost.svg", "figure_curves.svg"])
+                          "figure_cost.svg", "figure_curves.svg", "figure_samples.svg"])
 
     def test_each_describes_itself_and_knows_light_and_dark(self):
         for name, root in self.roots.items():
