@@ -95,6 +95,8 @@ class ReportData {
     json["reference"] = results_.reference;
     json["datasets"] = results_.datasets;
     json["methods"] = results_.methods;
+    json["forward_part"] = rounded(ForwardPart);
+    json["remarks"] = remarks();
     json["left_out"] = left_out();
     json["missing"] = Json::array();
     for (const auto& [name, reason] : results_.missing) json["missing"].push_back({name, reason});
@@ -159,8 +161,10 @@ class ReportData {
     json["train_size"] = summary.n_train;
     json["keep_count"] = summary.keep_count;
     json["samples_seen"] = summary.samples_seen;
+    if (summary.cost) json["cost"] = {summary.cost->trained, summary.cost->forward};
     json["epochs"] = summary.epochs;
     json["groups"] = groups_.place_of({{"by", summary.group_by},
+                                       {"on", summary.evaluated_on},
                                        {"names", summary.group_names},
                                        {"test", summary.group_sizes},
                                        {"train", summary.train_class_sizes}});
@@ -263,6 +267,16 @@ class ReportData {
     Json values = Json::array();
     for (const Json& value : all) values.push_back(rounded(value.get<double>()));
     return values;
+  }
+
+  /// What must be said beside the accuracies of a data set; most have nothing.
+  [[nodiscard]] Json remarks() const {
+    Json said = Json::array();
+    for (const std::string& dataset : results_.datasets) {
+      const std::string text = results_.remarks_on(dataset);
+      if (!text.empty()) said.push_back({dataset, text});
+    }
+    return said;
   }
 
   /// What the page does not have of the runs, in words.

@@ -136,6 +136,9 @@ void write_run(const StudyFolder& folder, const Run& run, const Sizes& sizes) {
   summary.epochs = sizes.epochs;
   summary.seconds.setup = 0.3;
   if (run.method_title() == "ccs") summary.seconds.scoring = 40;
+  summary.cost = {.trained = summary.samples_seen, .forward = 0};
+  if (run.method_title() == "ccs") summary.cost->trained += 70000;
+  if (run.method_title() == "rcap") summary.cost->forward = 6000;
   for (int j = 0; j < sizes.classes; ++j) {
     summary.group_names.push_back(fmt::format("class {}", j));
     summary.group_sizes.push_back(1000);

@@ -54,6 +54,18 @@ TEST(ReportData, HoldsWhatTheRunsFound) {
   EXPECT_FALSE(run_of(data, "c").contains("beta"));
 }
 
+TEST(ReportData, TellsWhatRunsTookAndWhatTheirAccuraciesAreOf) {
+  const TemporaryFolder folder;
+  write_run(folder.path() / "a", {.forward_samples = 7, .evaluated_on = "held-out"});
+  write_run(folder.path() / "old", {.counts_samples = false});
+  const Json data = report_data(read_results(folder.path()), {});
+  EXPECT_EQ(run_of(data, "a")["cost"].dump(), "[400,7]");
+  EXPECT_FALSE(run_of(data, "old").contains("cost"));
+  EXPECT_EQ(data["groups"][run_of(data, "a")["groups"].get<std::size_t>()]["on"], "held-out");
+  ASSERT_EQ(data["remarks"].size(), 1U);
+  EXPECT_EQ(data["remarks"][0][1], "Accuracies are of the held-out part of the training data.");
+}
+
 TEST(ReportData, StoresOnceWhatRunsShare) {
   const Json data = report_data(some_results(), {});
   EXPECT_EQ(data["groups"].size(), 1);

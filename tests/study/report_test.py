@@ -230,6 +230,16 @@ class Reading(Page):
         self.assertEqual(cell("Speed-up"), f"{full / training:.1f} ×")
         self.assertEqual(cell("Speed-up with scoring"), f"{full / (training + 40):.1f} ×")
 
+    def test_cost_counts_samples_too(self):
+        headers = self.headers("table-cost")
+        rows = list(zip(self.column("table-cost", 0), self.column("table-cost", 1), strict=False))
+        for method in ("ccs", "rs2"):
+            row = rows.index(("90 %", method))
+            for name, key in (("Samples trained on", "trained_samples"), ("Samples forward only", "forward_samples")):
+                samples = statistics.mean(self.results(method, 0.9, None, key))
+                shown = int(self.column("table-cost", headers.index(name))[row].replace(",", ""))
+                self.assertAlmostEqual(shown, samples, delta=0.5, msg=(method, name))
+
     def test_plots_over_epochs_show_the_records(self):
         self.show("plot-fractions")
         run = self.run_script("return study.runs[Number(document.getElementById('fraction-run').value)].name")
@@ -286,6 +296,18 @@ class Acting(Page):
         self.assertEqual(self.headers("table-worst"), ["Pruned", "n"])
         self.find("#all-methods").click()
         self.assertIn("rcap, β 2", self.headers("table-worst"))
+
+    def test_cost_is_in_seconds_or_in_samples(self):
+        title = "document.getElementById('plot-cost').layout.xaxis.title.text"
+        self.show("plot-cost")
+        self.assertIn("Seconds of a run", self.run_script(f"return {title}"))
+        self.find("#cost-samples").click()
+        self.wait_for(f"{title}.startsWith('Samples a run takes')")
+        self.assertFalse(self.find("#cost-scoring").is_enabled())
+        summaries = [s for s in self.summaries() if s["method"] == "rcap" and s["pruning_rate"] == 0.9]
+        expected = summaries[0]["trained_samples"] + summaries[0]["forward_samples"] / 3
+        costs = self.run_script("return document.getElementById('plot-cost').data.flatMap((t) => [...t.x])")
+        self.assertTrue(any(abs(cost - expected) < 1 for cost in costs), (expected, costs))
 
     def test_tables_sort_by_mouse_and_by_keyboard(self):
         self.show_runs()

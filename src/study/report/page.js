@@ -51,6 +51,7 @@ function choose(changes) {
 }
 
 function setUpChoices() {
+  byId("cost-samples").parentElement.hidden = !study.runs.some((run) => run.cost);
   const datasets = study.datasets.filter((dataset) => study.runs.some((run) => run.dataset === dataset));
   state.dataset = datasets[0] ?? null;
   fillSelect("choose-dataset", datasets.map((dataset) => ({ value: String(study.datasets.indexOf(dataset)), text: dataset })),
@@ -60,7 +61,7 @@ function setUpChoices() {
   byId("choose-dataset").addEventListener("change", (event) => choose({ dataset: study.datasets[Number(event.target.value)] }));
   byId("choose-rate").addEventListener("change", (event) => choose({ rate: Number(event.target.value) }));
   byId("choose-metric").addEventListener("change", (event) => choose({ metric: metrics[Number(event.target.value)] }));
-  for (const id of ["cost-scoring", "cost-rates", "curve-value", "curve-axis", "fraction-run", "fraction-value"]) {
+  for (const id of ["cost-scoring", "cost-samples", "cost-rates", "curve-value", "curve-axis", "fraction-run", "fraction-value"]) {
     byId(id).addEventListener("change", refreshDrawings);
   }
   byId("filter").addEventListener("input", () => drawNow(runList));
@@ -141,6 +142,7 @@ function drawWords() {
   byId("about-accuracy").replaceChildren("Mean ± population deviation over n seeds. Of the pruned methods shown, the best in a row is ",
     make("strong", {}, "bold"), ", the second ", make("u", {}, "underlined"), "; ", make("b", {}, "full"),
     " trains on everything and stands beside them. A click on a header sorts.",
+    ...study.remarks.map(([dataset, remark]) => ` ${dataset}: ${remark}`),
     repeated.length ? ` ${plural(repeated.length, "cell has", "cells have")} several runs of one seed, for instance ` +
       `${repeated[0].slice(0, 2).map((run) => run.name).join(" and ")}: look at their options.` : "");
   byId("differences").hidden = !referenceSeries;

@@ -49,7 +49,17 @@ function describeMethods() {
   };
 }
 
+function costIsInSamples() {
+  return byId("cost-samples").checked;
+}
+
+function costText(cost) {
+  return costIsInSamples() ? `${grouped.format(Math.round(cost))} samples` : `${secondsText(cost)} s`;
+}
+
+/** Null where a run of an older version did not count its samples. */
 function costOf(run) {
+  if (costIsInSamples()) return sampleCost(run);
   return runSeconds(run) + (byId("cost-scoring").checked ? scoringSeconds(run) : 0);
 }
 
@@ -58,7 +68,7 @@ function costPoints() {
   const { dataset, rate, metric } = state;
   const rates = byId("cost-rates").checked ? ratesOf(dataset) : [rate];
   return shownSeries().flatMap((series) => (series.full ? [rate] : rates).flatMap((at) => {
-    const runs = runsOf(dataset, at, series).filter((run) => resultOf(run, metric.place) !== null);
+    const runs = runsOf(dataset, at, series).filter((run) => resultOf(run, metric.place) !== null && costOf(run) !== null);
     if (!runs.length) return [];
     const accuracy = summarise(runs, (run) => resultOf(run, metric.place));
     const cost = summarise(runs, costOf);
@@ -87,13 +97,15 @@ function costTraces(point, isNamed, withRates) {
     cliponaxis: false,
     error_y: { type: "data", array: [100 * point.summary.deviation], color: colour, thickness: 1, width: 3 },
     marker: { symbol: mark, size: 12, color: colour, line: { width: 1.5, color: styleValue("--surface") } },
-    hovertext: [meanHover(point.series, point.summary, `<br>${secondsText(point.cost)} s` +
+    hovertext: [meanHover(point.series, point.summary, `<br>${costText(point.cost)}` +
       (point.rate === null ? "" : `<br>${rateText(point.rate)} pruned`))],
     hoverinfo: "text",
   }];
 }
 
 function describeCost() {
+  // The samples of a scoring run are part of the count and cannot be taken out.
+  byId("cost-scoring").disabled = costIsInSamples();
   const found = costPoints();
   if (!found.length) return { empty: "No method is shown." };
   const front = paretoFront(found);
@@ -109,7 +121,7 @@ function describeCost() {
     layout: {
       height: isNarrow() ? 380 : Math.min(520, resultsHeight(shownSeries().length)),
       margin: { l: 56, r: 24, t: 24, b: 48 },
-      xaxis: axis(isWide ? "Seconds of a run, logarithmic" : "Seconds of a run", {
+      xaxis: axis(`${costIsInSamples() ? "Samples a run takes" : "Seconds of a run"}${isWide ? ", logarithmic" : ""}`, {
         ...(isWide ? logTicks(costs) : {}),
       }),
       yaxis: accuracyAxis(),

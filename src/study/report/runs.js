@@ -3,6 +3,11 @@
 /** Numbers of the runs whose details are open. */
 const openRuns = new Set();
 
+/** What accuracies are of. */
+function evaluatedOn(groups) {
+  return groups.on === "test" ? "Test" : "Held out";
+}
+
 function groupTable(run) {
   const groups = study.groups[run.groups];
   const pairs = run.worst_groups ?? run.group_accuracy.map((accuracy, i) => [i, accuracy]);
@@ -12,7 +17,7 @@ function groupTable(run) {
     make("td", { class: "number" }, grouped.format(groups.test[i])),
     make("td", { class: "number" }, accuracy === null ? "–" : percent(accuracy)),
     make("td", { class: "bar" }, make("i", { style: `width:${percent(accuracy ?? 0)}%` }))));
-  const heads = ["Group", "Train", "Test", "Accuracy, %", ""];
+  const heads = ["Group", "Train", evaluatedOn(groups), "Accuracy, %", ""];
   const title = run.worst_groups ? `The ${rows.length} worst of ${groups.names.length} groups` : "Groups";
   return make("div", {}, make("h4", {}, title), make("table", { class: "small" },
     make("thead", {}, make("tr", {}, ...heads.map((text, i) =>
@@ -145,7 +150,7 @@ function drawData() {
     name: "Data sets",
     columns: [{ key: "dataset", label: "Data set" }, { key: "by", label: "Groups are" },
       { key: "groups", label: "Groups", numeric: true }, { key: "train", label: "Train", numeric: true },
-      { key: "smallest-train", label: "Smallest group", numeric: true }, { key: "test", label: "Test", numeric: true },
+      { key: "smallest-train", label: "Smallest group", numeric: true }, { key: "test", label: distinct(places.map(([, place]) => evaluatedOn(study.groups[place]))).join(", "), numeric: true },
       { key: "smallest-test", label: "Smallest group", numeric: true },
       { key: "point", label: "Points a sample", numeric: true }, { key: "model", label: "Network" },
       { key: "epochs", label: "Epochs", numeric: true }, { key: "seeds", label: "Seeds" }],
@@ -159,7 +164,7 @@ function groupSizes(dataset, groups) {
   const details = make("details", {}, make("summary", {}, `Group sizes of ${dataset}`));
   details.addEventListener("toggle", () => {
     details.append(make("div", { class: "scroll" }, make("table", { class: "small" },
-      make("thead", {}, make("tr", {}, ...["Group", "Train", "Test"].map((text, i) =>
+      make("thead", {}, make("tr", {}, ...["Group", "Train", evaluatedOn(groups)].map((text, i) =>
         make("th", { scope: "col", class: i ? "number" : undefined }, text)))),
       make("tbody", {}, ...groups.names.map((name, i) => make("tr", {}, make("th", { scope: "row" }, name),
         make("td", { class: "number" }, grouped.format(groups.train[i] ?? 0)),

@@ -46,6 +46,11 @@ function scoringSeconds(run) {
   return run.seconds[secondsPlace.scoring];
 }
 
+/** Samples a run trained on, scoring included, with a part for each that went forward only; null: not counted. */
+function sampleCost(run) {
+  return run.cost ? run.cost[0] + study.forward_part * run.cost[1] : null;
+}
+
 /** Methods that ran with several temperatures on the same data and rate are told apart by them. */
 function methodsWithBetas() {
   const found = new Set();

@@ -193,6 +193,13 @@ function speedUp(fullSeconds, seconds) {
   return { text: `${(fullSeconds / seconds).toFixed(1)} ×`, value: fullSeconds / seconds };
 }
 
+/** The mean of one part of the samples that runs took; a dash where one of them did not count. */
+function samplesCell(runs, place) {
+  if (runs.some((run) => !run.cost)) return { text: "–", value: null, class: "faint" };
+  const count = mean(runs.map((run) => run.cost[place]));
+  return { text: grouped.format(Math.round(count)), value: count };
+}
+
 function costRow(dataset, rate, series) {
   const runs = runsOf(dataset, rate, series);
   if (!runs.length) return [];
@@ -210,7 +217,7 @@ function costRow(dataset, rate, series) {
       speedUp(fullSeconds, training.mean),
       scoring > 0 ? { text: secondsText(scoring), value: scoring } : { text: "–", value: 0, class: "faint" },
       { text: secondsText(training.mean + scoring), value: training.mean + scoring },
-      speedUp(fullSeconds, training.mean + scoring)],
+      speedUp(fullSeconds, training.mean + scoring), samplesCell(runs, 0), samplesCell(runs, 1)],
   }];
 }
 
@@ -223,7 +230,9 @@ function drawCosts(seriesShown) {
       { key: "keep", label: "Samples an epoch", numeric: true }, { key: "training", label: "Seconds", numeric: true },
       { key: "speed", label: "Speed-up", numeric: true }, { key: "scoring", label: "Scoring, s", numeric: true },
       { key: "total", label: "With scoring, s", numeric: true },
-      { key: "total-speed", label: "Speed-up with scoring", numeric: true }],
+      { key: "total-speed", label: "Speed-up with scoring", numeric: true },
+      { key: "trained", label: "Samples trained on", numeric: true },
+      { key: "forward", label: "Samples forward only", numeric: true }],
     rows: tableRows.flatMap(([dataset, rate]) => seriesShown.flatMap((series) => costRow(dataset, rate, series))),
   });
 }
