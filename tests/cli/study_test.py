@@ -102,6 +102,26 @@ class Outcome(StudyTest):
         self.assertEqual(json.loads(self.study("out", "--json", "--quiet").stdout)["run_seconds"], 0)
         self.assertEqual(self.ended_at("out"), before)
 
+    def test_a_study_of_held_out_samples_says_so(self):
+        self.change('evaluate-every = 2', 'evaluate-every = 2\nhold-out = 0.25\nevaluate = "held-out"\n'
+                    'label-noise = 0.1\nmin-test-samples = 12')
+        self.study("out", "--quiet", "--jobs", 2)
+        out = self.folder / "out"
+        for path in (out / "runs").glob("*/summary.json"):
+            summary = json.loads(path.read_text())
+            self.assertEqual((summary["evaluated_on"], summary["min_test_samples"]), ("held-out", 12))
+            # 480 of 600 rows are no test rows: 288, 144 and 48, of which 72, 36 and 12 are held out.
+            self.assertEqual((summary["n_train"], summary["group_sizes"]), (360, [72, 36, 12]))
+            self.assertEqual(summary["changed_labels"], 36)
+        tables = (out / "tables.md").read_text()
+        self.assertIn("Accuracies are of the held-out part of the training data.", tables)
+        self.assertIn("Groups with fewer than 12 samples to evaluate with do not count.", tables)
+        self.assertIn("Of the labels trained on 36 are wrong on purpose.", tables)
+        # 4 epochs on everything, on a half; ccs scored on everything first, rcap looked once.
+        self.assertIn("| samples trained on | | 1,440 | 720 | 720 | 2,160 | 2,160 |", tables)
+        self.assertIn("| samples forward only | | 0 | 360 | 0 | 0 | 0 |", tables)
+        self.assertGreater((out / "figure_samples.svg").stat().st_size, 100)
+
     def test_killed_at_any_moment_it_ends_the_same(self):
         self.study("whole", "--jobs", 2, "--threads", 2, "--quiet")
         chance = random.Random(int(os.environ.get("RCAP_TEST_SEED", "7")))
