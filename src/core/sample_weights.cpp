@@ -101,28 +101,32 @@ void weigh_samples(const ClassIndex& classes, std::span<const SampleId> ids,
   std::atomic<bool> is_held_back = false;
   classes.visit([&](auto labels) {
     for_each_stretch(chunks, workers, [&](std::size_t chunk, std::size_t first, std::size_t count) {
+      std::uint32_t class_of[BlockSamples];
       float exponents[BlockSamples] = {};
       for (std::size_t i = 0; i < count; ++i) {
-        exponents[i] = weighing.exponents[labels[static_cast<std::size_t>(ids[first + i])]];
+        class_of[i] = labels[static_cast<std::size_t>(ids[first + i])];
+        exponents[i] = weighing.exponents[class_of[i]];
       }
-      powers(inverses.data() + first, exponents, count, weights.data() + first);
+      float* weight = weights.data() + first;
+      powers(inverses.data() + first, exponents, count, weight);
       Drawn* of_class = drawn.data() + chunk * class_count;
-      for (std::size_t i = first; i < first + count; ++i) {
-        of_class[labels[static_cast<std::size_t>(ids[i])]] +=
-            Drawn{static_cast<double>(weights[i]), 1};
+      for (std::size_t i = 0; i < count; ++i) {
+        of_class[class_of[i]] += Drawn{static_cast<double>(weight[i]), 1};
       }
     });
     add_rows(drawn, class_count);
     const std::vector<Factors> factors = factors_of(drawn, weighing.lifts);
     for_each_stretch(chunks, workers, [&](std::size_t, std::size_t first, std::size_t count) {
-      bool any_above = false;
+      float highest = 0;
+      const Factors* factor = factors.data();
+      float* weight = weights.data();
       for (std::size_t i = first; i < first + count; ++i) {
-        const Factors& factor = factors[labels[static_cast<std::size_t>(ids[i])]];
-        const float in_class = weights[i] * factor.in_class;
-        any_above |= in_class > MostInClass;
-        weights[i] = std::min(in_class, MostInClass) * factor.of_class;
+        const Factors& of_class = factor[labels[static_cast<std::size_t>(ids[i])]];
+        const float in_class = weight[i] * of_class.in_class;
+        highest = std::max(highest, in_class);
+        weight[i] = std::min(in_class, MostInClass) * of_class.of_class;
       }
-      if (any_above) is_held_back = true;
+      if (highest > MostInClass) is_held_back = true;
     });
   });
   if (is_held_back) divide_by_mean(weights);
