@@ -33,7 +33,6 @@ int main() {
 
   rcap::PrunerOptions options;
   options.common.pruning_rate = 0.9;
-  options.rcap.class_share = rcap::ClassShare::Group;
   const auto classes = std::make_shared<const rcap::ClassIndex>(labels);
   const auto pruner = rcap::make_pruner("rcap", classes, options);
 
@@ -43,8 +42,11 @@ int main() {
   pruner->observe(everything, losses_of(everything, labels, -1));
 
   for (int epoch = 0; epoch < 5; ++epoch) {
-    const auto ids = rcap::training_order(pruner->select(epoch).ids, options.common.seed, epoch);
-    // Here a training loop would run over `ids`, batch by batch.
+    const auto [number, ids, weights] =
+        rcap::in_training_order(pruner->select(epoch), options.common.seed);
+    // Here a training loop would run over `ids`, batch by batch, and multiply each loss by its
+    // weight (all are 1 where `weights` is empty) before it takes the mean of the batch. The
+    // pruner is told the losses without it.
     pruner->observe(ids, losses_of(ids, labels, epoch));
 
     const auto counts = classes->count_by_class(ids);

@@ -36,10 +36,10 @@ def forward(params, x):
     return hidden, logits - np.log(np.exp(logits).sum(1, keepdims=True))
 
 
-def losses_and_gradients(params, x, y):
-    """The loss of each sample, and the gradients of their mean."""
+def losses_and_gradients(params, x, y, weights):
+    """The loss of each sample, and the gradients of their weighted mean."""
     hidden, log_probabilities = forward(params, x)
-    at_logits = (np.exp(log_probabilities) - np.eye(CLASSES)[y]) / len(y)
+    at_logits = (np.exp(log_probabilities) - np.eye(CLASSES)[y]) * weights[:, None] / len(y)
     at_hidden = (at_logits @ params[2].T) * (hidden > 0)
     gradients = x.T @ at_hidden, at_hidden.sum(0), hidden.T @ at_logits, at_logits.sum(0)
     return -log_probabilities[np.arange(len(y)), y], gradients
@@ -49,10 +49,14 @@ def train_epoch(state, pruner, x, y):
     """The next state. The pruner only computes: it is given its state, and gives it back."""
     pruner.set_state(state.pruner)
     params, velocity = state.params, state.velocity
-    order = pruner.select_in_order(state.epoch).ids
+    selection = pruner.select_in_order(state.epoch)
+    order, weights = selection.ids, selection.weights
+    if weights is None:  # all are 1
+        weights = np.ones(len(order))
     for first in range(0, len(order), BATCH_SIZE):
-        ids = order[first:first + BATCH_SIZE]
-        losses, gradients = losses_and_gradients(params, x[ids], y[ids])
+        batch = slice(first, first + BATCH_SIZE)
+        ids = order[batch]
+        losses, gradients = losses_and_gradients(params, x[ids], y[ids], weights[batch])
         pruner.observe(ids, losses)
         velocity = tuple(MOMENTUM * v - RATE * g for v, g in zip(velocity, gradients, strict=True))
         params = tuple(p + v for p, v in zip(params, velocity, strict=True))
@@ -64,10 +68,10 @@ def main():
     (x, y), (test_x, test_y) = make_data(chosen.seed)
     for name, pruner in {
             "full": rcap.Full(y, seed=chosen.seed),
-            "rcap": rcap.RCAP(y, pruning_rate=0.9, class_share="group", seed=chosen.seed)}.items():
+            "rcap": rcap.RCAP(y, pruning_rate=0.9, seed=chosen.seed)}.items():
         params = init_params(chosen.seed)
         if pruner.needs_initial_losses:
-            pruner.observe(np.arange(len(y)), losses_and_gradients(params, x, y)[0])
+            pruner.observe(np.arange(len(y)), losses_and_gradients(params, x, y, np.ones(len(y)))[0])
         state, seen = State(0, params, tuple(map(np.zeros_like, params)), pruner.state()), 0
         while state.epoch < chosen.epochs:
             state, count = train_epoch(state, pruner, x, y)

@@ -65,7 +65,7 @@ def main():
     dataset = Rows(torch.from_numpy(x), torch.from_numpy(y))
     pruners = {
         "full": rcap.Full(y, seed=chosen.seed),
-        "rcap": rcap.RCAP(y, pruning_rate=0.9, class_share="group", seed=chosen.seed)}
+        "rcap": rcap.RCAP(y, pruning_rate=0.9, seed=chosen.seed)}
     for name, pruner in pruners.items():
         torch.manual_seed(chosen.seed)
         model = Network()

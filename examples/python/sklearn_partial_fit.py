@@ -21,8 +21,9 @@ def train(model, x, y, pruner, epochs):
     """Returns how many samples the classifier has seen."""
     seen = 0
     for epoch in range(epochs):
-        ids = pruner.select(epoch).ids
-        model.partial_fit(x[ids], y[ids], classes=np.arange(CLASSES))
+        selection = pruner.select(epoch)
+        ids = selection.ids
+        model.partial_fit(x[ids], y[ids], classes=np.arange(CLASSES), sample_weight=selection.weights)
         pruner.observe(ids, log_losses(model, x[ids], y[ids]))
         seen += len(ids)
     return seen
@@ -35,7 +36,7 @@ def main():
         "full": rcap.Full(y, seed=chosen.seed),
         # A classifier that has never been fitted cannot predict, so there is no pass before training: "log-c" lets
         # every sample begin at the loss of a guess.
-        "rcap": rcap.RCAP(y, pruning_rate=0.9, class_share="group", initial_loss="log-c", seed=chosen.seed)}
+        "rcap": rcap.RCAP(y, pruning_rate=0.9, initial_loss="log-c", seed=chosen.seed)}
     for name, pruner in pruners.items():
         model = SGDClassifier(loss="log_loss", random_state=chosen.seed, average=True)
         seen = train(model, x, y, pruner, chosen.epochs)

@@ -105,6 +105,12 @@ void bind_pruner(nb::module_& module) {
           "learns",
           [](const PrunerHandle& self) { return require_method(self.pruner->method()).learns; },
           "Whether its selections follow the losses it observes.")
+      .def_prop_ro(
+          "judges_classes", [](const PrunerHandle& self) { return self.pruner->judges_classes(); },
+          "Whether its selections follow class errors that `observe_classes` tells.")
+      .def_prop_ro(
+          "weighs", [](const PrunerHandle& self) { return self.pruner->weighs(); },
+          "Whether samples can have weights other than 1.")
       .def_ro("seed", &PrunerHandle::seed)
       .def_prop_ro(
           "options", [](const PrunerHandle& self) { return self.pruner->options(); },

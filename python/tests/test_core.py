@@ -1,6 +1,7 @@
 """The crossing from Python to C++: types, shapes, errors, lifetimes, and the same selections as the program."""
 
 import os
+import re
 import subprocess
 import weakref
 
@@ -67,12 +68,14 @@ class TestEveryMethod:
         np.save(tmp_path / "scores.npy", SCORES)
         np.save(tmp_path / "recalls.npy", OPTIONS["metriq"]["recalls"])
         common = [os.environ["RCAP_PROGRAM"], "select", "--method", method, "--labels", "labels.npy", "--pruning-rate",
-                  "0.7", "--seed", "3", "--state", "s.rcap", "--out", "ids.npy", "--weights", "weights.npy", *options]
+                  "0.7", "--seed", "3", "--state", "s.rcap", "--out", "ids.npy", *options]
         if method in ("ccs", "tdds"):
             common += ["--scores", "scores.npy"]
         if method == "metriq":
             common += ["--recalls", "recalls.npy"]
         pruner, ids = pruner_of(method), None
+        if pruner.weighs:
+            common += ["--weights", "weights.npy"]
         for epoch in range(4):
             words = list(common)
             if epoch > 0:
@@ -84,8 +87,9 @@ class TestEveryMethod:
             ids = np.load(tmp_path / "ids.npy")
             selection = pruner.select_in_order(epoch)
             np.testing.assert_array_equal(selection.ids, ids)
-            weights = np.ones(len(ids)) if selection.weights is None else selection.weights
-            np.testing.assert_array_equal(weights, np.load(tmp_path / "weights.npy"))
+            if pruner.weighs:
+                weights = np.ones(len(ids)) if selection.weights is None else selection.weights
+                np.testing.assert_array_equal(weights, np.load(tmp_path / "weights.npy"))
             assert pruner.state() == (tmp_path / "s.rcap").read_bytes()
             pruner.observe(ids, losses_of(ids, epoch))
 
@@ -134,6 +138,32 @@ def test_weights_come_with_the_selection():
     selection = pruner.select(1)
     assert selection.weights.dtype == np.float32
     assert set(selection.weights.tolist()) == {1.0, 2.0}
+
+
+def test_told_class_errors_move_the_budget():
+    pruner = rcap.RCAP(LABELS, class_share="robust", initial_loss="log-c", pruning_rate=0.9)
+    before = np.bincount(LABELS[pruner.select(0).ids])
+    errors = np.where(np.arange(len(before)) == 1, 5.0, 0.5)
+    pruner.observe_classes(errors)
+    after = np.bincount(LABELS[pruner.select(1).ids])
+    assert after[1] > before[1]
+    other = rcap.RCAP(LABELS, class_share="robust", initial_loss="log-c", pruning_rate=0.9)
+    other.set_state(pruner.state())
+    pruner.observe_classes(errors.astype(np.float32))  # either precision
+    np.testing.assert_array_equal(other.select(2).ids, pruner.select(2).ids)
+
+
+@pytest.mark.parametrize("action, text", [
+    (lambda p: p.observe_classes([1.0]), "1 errors for"),
+    (lambda p: p.observe_classes([-1.0] * p.class_count), "the error of class 0 is -1"),
+    (lambda p: p.observe_classes([float("nan")] * p.class_count), "the error of class 0 is nan"),
+    (lambda p: rcap.RS2(LABELS).observe_classes([1.0] * p.class_count), "rs2 does not judge classes"),
+    (lambda p: rcap.RCAP(LABELS, class_share="paper", allowance=3), "allowance is for the class share robust"),
+    (lambda p: rcap.RCAP(LABELS, class_share="robust", unbias=0.5), "unbias is 0.5; it must be above 1"),
+    (lambda p: rcap.RCAP(LABELS, beta="warm"), "beta \"warm\" is not a number nor auto")])
+def test_what_the_robust_rule_cannot_take_is_named(action, text):
+    with pytest.raises(ValueError, match=re.escape(text)):
+        action(rcap.RCAP(LABELS, class_share="robust", initial_loss="log-c"))
 
 
 @pytest.mark.parametrize("action, kind, text", [

@@ -4,6 +4,7 @@ import io
 import warnings
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
@@ -220,6 +221,15 @@ def test_weighs_where_the_method_does():
     expected = (losses * torch.from_numpy(selection.weights)).mean()
     assert set(selection.weights.tolist()) == {1.0, 2.0}
     torch.testing.assert_close(sampler.observe(ids, losses), expected)
+
+
+def test_tells_class_errors_to_the_pruner():
+    sampler = PruningSampler(rcap.RCAP([0] * 50 + [1] * 50, class_share="robust", initial_loss="log-c"))
+    sampler.observe_classes(torch.tensor([0.1, 0.9], requires_grad=True))
+    counts = np.bincount(np.array(list(sampler)) // 50)
+    assert counts.tolist() == [3, 7]  # as the roots of 0.1 and 0.9, which are 1 to 3: 2.5 and 7.5
+    with pytest.raises(rcap.InvalidArgument, match="3 errors for 2 classes"):
+        sampler.observe_classes([0.1, 0.2, 0.3])
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])

@@ -60,7 +60,7 @@ nlohmann::ordered_json to_json(const MethodInfo& method) {
           {"keeps_all", method.keeps_all},
           {"meets_rate", method.meets_rate},
           {"needs_scores", ScoreKinds[static_cast<int>(method.needs_scores)]},
-          {"first_pass", FirstPasses[static_cast<int>(method.first_pass)]}};
+          {"first_pass", FirstPasses[static_cast<int>(method.first_pass({}))]}};
 }
 
 void print_json() {

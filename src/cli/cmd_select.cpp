@@ -35,14 +35,16 @@ constexpr std::int64_t ObserveChunk = 1 << 20;
 constexpr const char* SelectSummary =
     "Selects the samples of one epoch, for any framework: arrays in, ids out (.npy).";
 constexpr const char* SelectFooter =
-    R"(The first call takes the loss of every sample before training and starts the state;
-each further call takes the losses of the epoch just trained and selects the next:
+    R"(The first call starts the state; each further call takes the losses of the epoch just
+trained and selects the next:
 
-  rcap select --labels labels.npy --losses initial.npy --state s.rcap --out ids.npy
-  rcap select --labels labels.npy --losses losses.npy --ids ids.npy --state s.rcap --out ids.npy
+  rcap select --labels labels.npy --state s.rcap --out ids.npy --weights w.npy
+  rcap select --labels labels.npy --losses losses.npy --ids ids.npy --state s.rcap --out ids.npy --weights w.npy
 
-Here losses.npy holds one loss per id of ids.npy, in the same order. Give the same
-method and options in every call.)";
+Here losses.npy holds one loss per id of ids.npy, in the same order, and w.npy what to
+multiply each of these losses by in the next training step, not before it is told. Methods
+that start from the losses of all samples before training take them in the first call.
+Give the same method and options in every call.)";
 
 enum class OutputOrder { Training, Ascending };
 
@@ -277,12 +279,13 @@ void observe_losses(Pruner& pruner, const SelectArguments& arguments) {
 
 /// The first call of a method that starts from losses must bring them all.
 void check_initial_losses(const Pruner& pruner, const SelectArguments& arguments) {
-  if (pruner.epoch() >= 0 || !pruner.needs_initial_losses() || pruner.pending_count() == 0) return;
   const std::int64_t sample_count = pruner.classes().sample_count();
+  const bool needs_them = pruner.needs_initial_losses() || pruner.pending_count() < sample_count;
+  if (pruner.epoch() >= 0 || !needs_them || pruner.pending_count() == 0) return;
   if (arguments.losses.empty()) {
     throw InvalidArgument(fmt::format(
         "--losses is missing: the first call of {} needs the loss of all {} samples before "
-        "training; add --losses FILE, or start without them: --initial-loss log-c",
+        "training; add --losses FILE, or start without them: --initial-loss first-epoch",
         arguments.method, sample_count));
   }
   throw InvalidArgument(
@@ -318,6 +321,14 @@ struct SelectResult {
   std::int64_t unobserved_count;  ///< of the epoch before
   bool state_changed;
 };
+
+void check_weights_are_known(const Pruner& pruner, const SelectArguments& arguments) {
+  if (arguments.weights.empty() || pruner.weighs()) return;
+  throw InvalidArgument(
+      fmt::format("--weights {}: {} gives all samples the same weight; infobatch and rcap with "
+                  "--class-share robust weigh them",
+                  arguments.weights.string(), arguments.method));
+}
 
 SelectResult advance(Pruner& pruner, const SelectArguments& arguments) {
   if (!arguments.state.empty() && fs::exists(arguments.state)) pruner.load(arguments.state);
@@ -391,6 +402,9 @@ void print_summary(const SelectArguments& arguments, const Pruner& pruner,
     fmt::print("{} samples selected before were not observed and keep the losses they had\n",
                result.unobserved_count);
   }
+  if (!result.selection.weights.empty() && arguments.weights.empty()) {
+    fmt::print("the losses of these samples have weights; --weights FILE writes them\n");
+  }
   fmt::print("ids in {}{}{}\n", arguments.out.string(),
              arguments.weights.empty() ? "" : ", weights in " + arguments.weights.string(),
              arguments.state.empty() ? "" : ", state in " + arguments.state.string());
@@ -403,6 +417,7 @@ void run_select(std::span<const std::string> words) {
   if (!parse_arguments(words, arguments)) return;
   const auto start = std::chrono::steady_clock::now();
   const std::unique_ptr<Pruner> pruner = make_new_pruner(arguments, read_classes(arguments));
+  check_weights_are_known(*pruner, arguments);
   const SelectResult result = advance(*pruner, arguments);
   const Pruner* changed_pruner = result.state_changed ? pruner.get() : nullptr;
   if (arguments.order == OutputOrder::Training) {

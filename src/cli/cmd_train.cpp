@@ -33,7 +33,7 @@ constexpr const char* TrainFooter =
 run with --config), checkpoint/ and event files for TensorBoard.
 
 A tenth of long-tailed Fashion-MNIST each epoch, on this machine:
-  rcap train --method rcap --class-share group --pruning-rate 0.9 --out runs/rcap
+  rcap train --method rcap --pruning-rate 0.9 --out runs/rcap
 The same on everything, to compare:
   rcap train --method full --out runs/full
 After a stop, exactly where it was:

@@ -1,6 +1,7 @@
 #include "rcap/core/loss_memory.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/keys.hpp"
 #include "core/member_blocks.hpp"
@@ -13,12 +14,35 @@ LossMemory::LossMemory(std::shared_ptr<const ClassIndex> classes)
 
 void LossMemory::fill(float loss) {
   std::ranges::fill(losses_, loss);
-  fix_limits(loss);
+  if (!limits_fixed_) std::ranges::fill(class_limits_, std::numeric_limits<float>::max());
 }
 
 void LossMemory::fix_limits(float limit) {
   std::ranges::fill(class_limits_, limit);
   limits_fixed_ = true;
+}
+
+void LossMemory::start_from(const SampleSet& seen, const Workers& workers) {
+  const std::vector<ClassLoss> found = sum_by_class<ClassLoss>(
+      *classes_, seen, workers, [this](SampleId id, std::size_t, std::size_t) {
+        return ClassLoss{static_cast<double>(losses_[static_cast<std::size_t>(id)]), 1, 1};
+      });
+  ClassLoss all;
+  for (const ClassLoss& loss : found) all += loss;
+  std::vector<float> means(found.size());
+  for (std::size_t j = 0; j < means.size(); ++j) {
+    const ClassLoss& of = found[j].count > 0 ? found[j] : all;
+    means[j] = static_cast<float>(of.sum / of.weight);
+  }
+  if (!limits_fixed_) class_limits_ = means;
+  classes_->visit([&](auto labels) {
+    for (std::size_t id = 0; id < losses_.size(); ++id) {
+      float& limit = class_limits_[labels[id]];
+      if (!seen.contains(static_cast<SampleId>(id)))
+        losses_[id] = std::min(means[labels[id]], limit);
+      if (!limits_fixed_) limit = std::max(limit, losses_[id]);
+    }
+  });
 }
 
 void LossMemory::record_initial(std::span<const SampleId> ids, std::span<const float> losses) {

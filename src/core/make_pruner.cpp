@@ -48,6 +48,15 @@ std::span<const float> scores_of(std::string_view method, const ClassIndex& clas
   return options.scores;
 }
 
+FirstPass first_pass_of_rcap(const PrunerOptions& options) {
+  return needs_initial_losses(options.rcap) ? FirstPass::Forward : FirstPass::None;
+}
+
+template <auto Member>
+FirstPass first_pass_of_bandit(const PrunerOptions& options) {
+  return (options.*Member).full_first_epoch ? FirstPass::Training : FirstPass::None;
+}
+
 std::unique_ptr<Pruner> make_full(Classes classes, const PrunerOptions& options) {
   // Keeps all, whatever rate is set: a run on everything is what others compare with.
   check_options(options.common);  // a rate out of range is still a mistake
@@ -96,7 +105,7 @@ constexpr std::array Methods{
         .python_name = "RCAP",
         .summary = "budget over classes by their losses, softmax(loss / beta) inside a class",
         .learns = true,
-        .first_pass = FirstPass::Forward,
+        .first_pass = first_pass_of_rcap,
         .list_options = list<&PrunerOptions::rcap>,
         .make = make<RcapPruner, &PrunerOptions::rcap>,
     },
@@ -128,7 +137,7 @@ constexpr std::array Methods{
         .summary = "highest running mean plus variance of the loss, chosen every 10 epochs",
         .learns = true,
         .is_random = false,
-        .first_pass = FirstPass::Training,
+        .first_pass = first_pass_of_bandit<&PrunerOptions::ucb>,
         .list_options = list<&PrunerOptions::ucb>,
         .make = make<BanditPruner, &PrunerOptions::ucb>,
     },
@@ -137,7 +146,7 @@ constexpr std::array Methods{
         .python_name = "EpsilonGreedy",
         .summary = "highest running mean of the loss and a random part",
         .learns = true,
-        .first_pass = FirstPass::Training,
+        .first_pass = first_pass_of_bandit<&PrunerOptions::epsilon_greedy>,
         .list_options = list<&PrunerOptions::epsilon_greedy>,
         .make = make<BanditPruner, &PrunerOptions::epsilon_greedy>,
     },
@@ -147,7 +156,7 @@ constexpr std::array Methods{
         .summary = "the highest remembered losses, whatever their class",
         .learns = true,
         .is_random = false,
-        .first_pass = FirstPass::Forward,
+        .first_pass = [](const PrunerOptions&) { return FirstPass::Forward; },
         .make = make<TopLossPruner>,
     },
     MethodInfo{

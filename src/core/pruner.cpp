@@ -74,7 +74,8 @@ const Selection& Pruner::select(std::int64_t epoch) {
         "earlier state, or make a new pruner, to start again)",
         epoch, epoch_));
   }
-  if (epoch_ < 0 && needs_initial_losses() && pending_count() > 0) {
+  const bool some_are_known = takes_initial_losses() && pending_count() < classes_->sample_count();
+  if (epoch_ < 0 && pending_count() > 0 && (needs_initial_losses() || some_are_known)) {
     throw InvalidArgument(formatted(
         "select: {} of {} samples have no initial loss, the first is sample {}; observe the loss "
         "of every sample once before the first epoch",
@@ -100,7 +101,7 @@ void Pruner::check_and_record(std::span<const SampleId> ids, std::span<const Rea
         "observe: {} losses for {} ids; give one loss per sample, not the mean of a batch",
         losses.size(), ids.size()));
   }
-  if (epoch_ < 0 && !needs_initial_losses()) {
+  if (epoch_ < 0 && !takes_initial_losses()) {
     throw InvalidArgument(
         formatted("observe: nothing is selected yet; {} takes no initial losses, call select first",
                   method_));
@@ -174,6 +175,12 @@ void Pruner::observe(std::span<const SampleId> ids, std::span<const double> loss
 }
 
 void Pruner::observe_classes(std::span<const double> errors) {
+  if (!judges_classes()) {
+    throw InvalidArgument(formatted(
+        "observe_classes: {} does not judge classes by errors that are told; rcap with class_share "
+        "robust does",
+        method_));
+  }
   if (std::cmp_not_equal(errors.size(), classes_->class_count())) {
     throw InvalidArgument(formatted("observe_classes: {} errors for {} classes; give one per class",
                                     errors.size(), classes_->class_count()));
@@ -186,13 +193,6 @@ void Pruner::observe_classes(std::span<const double> errors) {
                   j, errors[j]));
   }
   record_classes(errors);
-}
-
-void Pruner::record_classes(std::span<const double>) {
-  throw InvalidArgument(formatted(
-      "observe_classes: {} does not judge classes by errors that are told; rcap with class_share "
-      "robust does",
-      method_));
 }
 
 std::vector<std::string> Pruner::options() const {

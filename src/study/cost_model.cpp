@@ -43,7 +43,7 @@ double full_epochs(const PlannedRun& run) {
   const auto epochs = static_cast<double>(options.epochs);
   if (method.keeps_all) return epochs;
   const double kept_part = 1 - options.pruner.common.pruning_rate;
-  switch (method.first_pass) {
+  switch (method.first_pass(options.pruner)) {
     case FirstPass::None:
       return kept_part * epochs;
     case FirstPass::Forward:

@@ -86,7 +86,7 @@ std::vector<std::string> remarks_on(const Summary& summary) {
 }
 
 std::string method_title(const Summary& summary) {
-  if (summary.class_share.empty() || summary.class_share == "paper") return summary.method;
+  if (summary.class_share.empty() || summary.class_share == "robust") return summary.method;
   return fmt::format("{} {}", summary.method, summary.class_share);
 }
 

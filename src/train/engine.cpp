@@ -1,5 +1,6 @@
 #include "train/engine.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #define XXH_INLINE_ALL
@@ -69,6 +70,16 @@ class Autocast {
   bool active_;
 };
 
+/// Multiplies the weights of the last layer, the last matrix among the parameters.
+void scale_head(Network& network, double factor) {
+  if (factor == 1) return;
+  const torch::NoGradGuard no_gradient;
+  std::vector<torch::Tensor> parameters = network.parameters();
+  const auto head = std::find_if(parameters.rbegin(), parameters.rend(),
+                                 [](const torch::Tensor& p) { return p.dim() == 2; });
+  if (head != parameters.rend()) head->mul_(factor);
+}
+
 std::shared_ptr<Network> make_network(const TrainOptions& options, ImageShape shape,
                                       ClassId class_count, const torch::Device& device,
                                       std::vector<std::string>& remarks) {
@@ -82,6 +93,7 @@ std::shared_ptr<Network> make_network(const TrainOptions& options, ImageShape sh
     remarks.push_back(fmt::format("{}: {}", options.weights.string(),
                                   describe(load_weights(*network, options.weights))));
   }
+  scale_head(*network, options.head_scale);
   network->to(device);
   if (options.channels_last) use_channels_last(*network);
   return network;

@@ -105,6 +105,11 @@ void list_selection_options(OptionFields& fields, TrainOptions& options) {
       .applies_if(prunes && method != nullptr && !method->meets_rate,
                   fmt::format("is for methods that do not meet the pruning rate every epoch: {}",
                               methods_that([](auto& m) { return !m.meets_rate; })));
+  fields
+      .number("loss_scale", options.loss_scale, "F",
+              "factor of the losses that the method is told; the training is what it is",
+              Range::between(1e-6, 1e6))
+      .applies_if(prunes, no_method);
   const std::string scored = methods_that([](auto& m) { return m.needs_scores != Scores::None; });
   fields
       .path("scores", options.scores, "FILE",
@@ -127,6 +132,9 @@ void list_training_options(OptionFields& fields, TrainOptions& options) {
   fields.text("model", options.model, "NAME", "see rcap model list");
   fields.path("weights", options.weights, "FILE",
               "weights to start from, safetensors or .pth; another head is left out");
+  fields.number("head_scale", options.head_scale, "F",
+                "factor of the last layer's weights at the start: above 1 first losses are high",
+                Range::above(0));
   fields.applies_if(options.model == "dinov2-mlp", "is for the network dinov2-mlp");
   list_options(fields, options.dino);
   fields.applies_if(true, {});
@@ -275,9 +283,8 @@ TrainOptions make_options(std::span<const GivenOption> given, Reader reader) {
   list_options(fields, options);
   list_preset(fields, ignored);
   set_options(fields, method, given, reader);
-  if (const Option* beta = fields.find("beta"); beta != nullptr && !find_word(given, "beta")) {
-    beta->set(fmt::format("{}", preset_beta(preset, options.pruner.common.pruning_rate)));
-  }
+  const std::optional<double> beta = preset_beta(preset, options.pruner.common.pruning_rate);
+  if (beta && find_word(given, "beta") == nullptr) options.pruner.rcap.beta = beta;
   check_options(options, reader);
   return options;
 }

@@ -68,6 +68,7 @@ struct TrainOptions {
   std::string method = "rcap";
   PrunerOptions pruner;   ///< its seed, threads, epochs and batch size are those of the run
   bool meet_rate = true;  ///< infobatch: the run is shortened to the pruning rate
+  double loss_scale = 1;  ///< factor of the losses that the method is told
   std::int64_t score_epochs = 10;        ///< how many the scoring run of tdds listens to
   std::int64_t score_window = 10;        ///< how many of them are in a window
   std::filesystem::path scores;          ///< of a static method; empty: made by a scoring run
@@ -76,6 +77,7 @@ struct TrainOptions {
   // Network and its training.
   std::string model = "small-cnn";
   std::filesystem::path weights;  ///< to start from; empty: random ones
+  double head_scale = 1;          ///< factor of the last layer's weights at the start
   DinoOptions dino;               ///< of dinov2-mlp
   std::int64_t epochs = 60;
   std::int64_t batch_size = 64;

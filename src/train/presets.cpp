@@ -35,8 +35,15 @@ void apply_table(TrainOptions& options) {
   options.lr = 3e-3;
 }
 
+/// What repeats the paper takes its rule, and its pass before training.
+void apply_paper(TrainOptions& options) {
+  options.pruner.rcap.class_share = ClassShare::Paper;
+  options.pruner.rcap.initial_loss = InitialLoss::Forward;
+}
+
 /// The paper's recipe for CIFAR.
 void apply_cifar(TrainOptions& options, const char* dataset) {
+  apply_paper(options);
   options.dataset = dataset;
   options.imbalance = 1;
   options.crop_padding = 4;
@@ -50,6 +57,7 @@ void apply_cifar(TrainOptions& options, const char* dataset) {
 /// What the paper's four experiments on photographs have in common. Where it is silent: the
 /// sizes 256 and 224, a cosine by batch.
 void apply_photographs(TrainOptions& options, const char* dataset, const char* model) {
+  apply_paper(options);
   options.dataset = dataset;
   options.imbalance = 1;
   options.model = model;
@@ -145,11 +153,12 @@ const Preset& find_preset(std::string_view name, Reader reader) {
                                     fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
-double preset_beta(const Preset& preset, double pruning_rate) noexcept {
+std::optional<double> preset_beta(const Preset& preset, double pruning_rate) noexcept {
   for (std::size_t i = 0; i < Rates.size(); ++i) {
-    if (std::abs(Rates[i] - pruning_rate) < 1e-9) return preset.beta[i];
+    const bool is_told = preset.beta[i] > 0;
+    if (is_told && std::abs(Rates[i] - pruning_rate) < 1e-9) return preset.beta[i];
   }
-  return 1.0;
+  return std::nullopt;
 }
 
 }  // namespace rcap

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -13,8 +14,8 @@ struct Preset {
   std::string_view summary;
   void (*apply)(TrainOptions&);
   bool starts_from_weights = false;  ///< official ones, which the user has to give
-  /// The paper's temperature at pruning rates 0.5, 0.7, 0.8 and 0.9; all 1 where it has none.
-  double beta[4] = {1, 1, 1, 1};
+  /// The paper's temperature at pruning rates 0.5, 0.7, 0.8 and 0.9; all 0 where it has none.
+  double beta[4] = {};
 };
 
 /// All presets, the default one first.
@@ -23,7 +24,7 @@ struct Preset {
 /// @throws InvalidArgument  an unknown name (lists the known ones)
 [[nodiscard]] const Preset& find_preset(std::string_view name, Reader reader = Reader::Code);
 
-/// The temperature of a preset at a rate: the paper's where it gives one, else 1.
-[[nodiscard]] double preset_beta(const Preset& preset, double pruning_rate) noexcept;
+/// The temperature of a preset at a rate, where the paper gives one.
+[[nodiscard]] std::optional<double> preset_beta(const Preset& preset, double pruning_rate) noexcept;
 
 }  // namespace rcap

@@ -111,7 +111,7 @@ void Session::initial_pass() {
   while (const Batch* batch = reader.next()) {
     const auto losses = engine_.initial_losses(*batch);
     check_losses(*batch, losses, position);
-    pruner_->observe(batch->ids, losses);
+    tell_losses(batch->ids, losses);
     samples += static_cast<std::int64_t>(batch->ids.size());
     report("initial pass", samples, train_.size());
   }
@@ -122,9 +122,34 @@ void Session::count_forward(std::int64_t samples) {
   if (state_.forward_samples) *state_.forward_samples += samples;
 }
 
+void Session::tell_class_errors() {
+  // Not where accuracies are of these samples: they would then be chosen by what judges them. Nor
+  // before the network has learnt anything, or in the middle of an epoch that is selected already.
+  const bool may_look = dataset_.held_out.size() > 0 && options_.evaluate == Evaluate::Test;
+  if (!may_look || !pruner_->judges_classes() || state_.epoch == 0) return;
+  if (pruner_->epoch() == state_.epoch) return;
+  const Stopwatch watch(state_.epoch_seconds.select);
+  std::vector<double> errors = class_losses(dataset_.held_out);
+  // A class of which nothing could be held out is taken to be as bad as the worst.
+  const double worst =
+      std::ranges::max(errors, {}, [](double error) { return std::isnan(error) ? -1.0 : error; });
+  std::ranges::replace_if(
+      errors, [](double error) { return std::isnan(error); }, worst);
+  for (double& error : errors) error *= options_.loss_scale;
+  pruner_->observe_classes(errors);
+}
+
+void Session::tell_losses(std::span<const SampleId> ids, std::span<const float> losses) {
+  if (options_.loss_scale == 1) return pruner_->observe(ids, losses);
+  std::vector<double> scaled(losses.begin(), losses.end());
+  for (double& loss : scaled) loss *= options_.loss_scale;
+  pruner_->observe(ids, scaled);
+}
+
 std::optional<EpochRecord> Session::train_epoch(const AfterBatch& after_batch) {
   EpochRecord record;
   record.epoch = state_.epoch;
+  tell_class_errors();
   {
     const Stopwatch watch(state_.epoch_seconds.select);
     put_in_training_order(pruner_->select(state_.epoch), options_.seed, ordered_);
@@ -177,7 +202,7 @@ void Session::train_batch(const Batch& batch, std::span<const float> weights,
   check_losses(batch, losses, position);
   {
     const Stopwatch watch(seconds.observe);
-    pruner_->observe(batch.ids, losses);
+    tell_losses(batch.ids, losses);
     for (std::size_t i = 0; i < losses.size(); ++i) {
       const auto j = static_cast<std::size_t>(pruner_->classes().class_of(batch.ids[i]));
       state_.class_loss_sums[j] += static_cast<double>(losses[i]);

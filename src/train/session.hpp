@@ -60,6 +60,9 @@ class Session {
   template <class Use>
   void for_each_batch(const Split& split, Use&& use);
   void count_forward(std::int64_t samples);
+  /// Tells the pruner the errors of the classes on held-out samples, where it goes by such.
+  void tell_class_errors();
+  void tell_losses(std::span<const SampleId> ids, std::span<const float> losses);
   void train_batch(const Batch& batch, std::span<const float> weights, const Position& position);
   void check_losses(const Batch& batch, std::span<const float> losses,
                     const Position& position) const;

@@ -39,10 +39,8 @@ class Arrays(CliTest):
             np.testing.assert_array_equal(self.select("--losses", "initial.npy"), expected)
 
     def test_output_is_what_numpy_writes(self):
-        ids = self.select("--losses", "initial.npy", "--weights", "weights.npy")
-        weights = self.get("weights.npy")
-        self.assertEqual((ids.dtype, weights.dtype), (np.int64, np.float32))
-        np.testing.assert_array_equal(weights, np.ones(len(ids)))
+        ids = self.select("--losses", "initial.npy")
+        self.assertEqual(ids.dtype, np.int64)
         written = (self.folder / "ids.npy").read_bytes()
         self.put("ids.npy", ids)
         self.assertEqual(written, (self.folder / "ids.npy").read_bytes())
@@ -136,6 +134,21 @@ class Selecting(CliTest):
         ascending = self.select("--losses", "initial.npy", "--order", "ascending")
         np.testing.assert_array_equal(np.sort(training), ascending)
         self.assertFalse(np.array_equal(training, ascending))
+
+    def test_weights_of_the_robust_rule_average_one(self):
+        ids = self.select("--losses", "initial.npy", "--class-share", "robust", "--weights", "weights.npy")
+        weights = self.get("weights.npy")
+        self.assertEqual((len(weights), weights.dtype), (len(ids), np.float32))
+        self.assertAlmostEqual(float(weights.mean()), 1, places=4)
+        self.assertGreater(weights.max(), weights.min())
+        told = self.run_rcap("select", "--labels", "labels.npy", "--losses", "initial.npy", "--class-share", "robust",
+                             "--out", "ids.npy")
+        self.assertIn("--weights FILE writes them", told.stdout)
+
+    def test_a_method_without_weights_is_not_asked_for_them(self):
+        for words, method in [(["--method", "top-loss"], "top-loss"), (["--class-share", "group"], "rcap")]:
+            self.refuse_select("--weights", "w.npy", *words, naming=["--weights w.npy", method, "robust"])
+            self.assertFalse((self.folder / "w.npy").exists())
 
     def test_weights_lie_beside_their_ids(self):
         words = ["--method", "infobatch", "--epochs", 10, "--state", "s.rcap", "--weights", "weights.npy"]
@@ -312,8 +325,8 @@ class BadInput(CliTest):
     def test_missing_arguments_are_asked_for(self):
         self.assert_refused("select", "--out", "ids.npy", naming="--labels")
         self.assert_refused("select", "--labels", "labels.npy", naming="--out")
-        self.assert_refused("select", "--labels", "labels.npy", "--out", "ids.npy",
-                            naming=["--losses", "--initial-loss log-c", "300"])
+        self.assert_refused("select", "--labels", "labels.npy", "--out", "ids.npy", "--class-share", "paper",
+                            naming=["--losses", "--initial-loss first-epoch", "300"])
         self.assert_refused("select", "--labels", "labels.npy", "--out", "ids.npy", "--ids", "labels.npy",
                             naming=["--ids", "--losses"])
         self.refuse_select("--out", naming="--out")

@@ -103,6 +103,7 @@ class Outcome(StudyTest):
         self.assertEqual(self.ended_at("out"), before)
 
     def test_a_study_of_held_out_samples_says_so(self):
+        self.change('"rcap", "rs2"', '{method = "rcap", initial-loss = "forward"}, "rs2"')
         self.change('evaluate-every = 2', 'evaluate-every = 2\nhold-out = 0.25\nevaluate = "held-out"\n'
                     'label-noise = 0.1\nmin-test-samples = 12')
         self.study("out", "--quiet", "--jobs", 2)

@@ -64,15 +64,16 @@ inline std::vector<Variant> all_variants() {
   variants.push_back(
       {"rcap_group", "rcap", [](PrunerOptions& o) { o.rcap.class_share = ClassShare::Group; }});
   variants.push_back(
-      {"rcap_robust", "rcap", [](PrunerOptions& o) { o.rcap.class_share = ClassShare::Robust; }});
+      {"rcap_paper", "rcap", [](PrunerOptions& o) { o.rcap.class_share = ClassShare::Paper; }});
   variants.push_back({"rcap_robust_auto", "rcap", [](PrunerOptions& o) {
-                        o.rcap.class_share = ClassShare::Robust;
                         o.rcap.beta = std::nullopt;
                         o.rcap.min_per_class = 0;
                         o.rcap.robust = {.allowance = 3, .focus = 2, .lift = 4, .unbias = 2};
                       }});
   variants.push_back(
       {"rcap_log_c", "rcap", [](PrunerOptions& o) { o.rcap.initial_loss = InitialLoss::LogC; }});
+  variants.push_back({"rcap_first_epoch", "rcap",
+                      [](PrunerOptions& o) { o.rcap.initial_loss = InitialLoss::FirstEpoch; }});
   variants.push_back({"rcap_clip_log_c", "rcap", [](PrunerOptions& o) {
                         o.rcap.clip = LossClip::LogC;
                         o.rcap.min_per_class = 0;

@@ -51,7 +51,7 @@ TEST_P(EveryMethod, KeepsExactlyItsBudgetWhenItPrunes) {
   for (const Selection& selection : run_epochs(*pruner, 0, SomeEpochs)) {
     const MethodInfo& method = require_method(GetParam().method);
     if (!method.meets_rate) continue;
-    const bool warms_up = method.first_pass == FirstPass::Training;
+    const bool warms_up = method.first_pass({}) == FirstPass::Training;
     const std::int64_t expected =
         warms_up && selection.epoch == 0 ? classes_->sample_count() : pruner->keep_count();
     EXPECT_EQ(static_cast<std::int64_t>(selection.ids.size()), expected) << selection.epoch;
@@ -181,6 +181,8 @@ TEST_P(EveryMethod, TakesObservationsOnlyWhenThereIsSomethingToObserve) {
   if (pruner->needs_initial_losses()) {
     EXPECT_THAT(message_of<InvalidArgument>([&] { (void)pruner->select(0); }),
                 HasSubstr("2000 of 2000 samples have no initial loss, the first is sample 0"));
+  }
+  if (pruner->takes_initial_losses()) {
     pruner->observe(ids, losses);
     EXPECT_THAT(message_of<InvalidArgument>([&] { (void)pruner->select(0); }),
                 HasSubstr("1999 of 2000 samples have no initial loss, the first is sample 1"));

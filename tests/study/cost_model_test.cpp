@@ -30,7 +30,12 @@ TEST(FullTrainings, CountSamplesSeen) {
   EXPECT_DOUBLE_EQ(full_trainings(run_of("a", "full", 0.9)), 1);
   EXPECT_DOUBLE_EQ(full_trainings(run_of("a", "rs2", 0.75)), 0.25);
   // A forward pass over everything is a third of an epoch, of ten.
-  EXPECT_DOUBLE_EQ(full_trainings(run_of("a", "rcap", 0.5, 10)), 0.5 + 1.0 / 30);
+  EXPECT_DOUBLE_EQ(full_trainings(run_of("a", "top-loss", 0.5, 10)), 0.5 + 1.0 / 30);
+  // RCAP makes none, unless it is told to.
+  PlannedRun rcap = run_of("a", "rcap", 0.5, 10);
+  EXPECT_DOUBLE_EQ(full_trainings(rcap), 0.5);
+  rcap.options.pruner.rcap.class_share = ClassShare::Paper;
+  EXPECT_DOUBLE_EQ(full_trainings(rcap), 0.5 + 1.0 / 30);
   // Everything once, then half of it nine times.
   EXPECT_DOUBLE_EQ(full_trainings(run_of("a", "ucb", 0.5, 10)), 0.55);
 }

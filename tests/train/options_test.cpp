@@ -263,7 +263,7 @@ TEST(Presets, HoldThePapersRecipesForPhotographs) {
 
 TEST(Presets, HoldThePapersTemperatures) {
   const auto betas = [](const char* name) {
-    std::vector<double> values;
+    std::vector<std::optional<double>> values;
     for (const double rate : {0.5, 0.7, 0.8, 0.9}) {
       values.push_back(preset_beta(find_preset(name), rate));
     }
@@ -275,7 +275,18 @@ TEST(Presets, HoldThePapersTemperatures) {
   EXPECT_THAT(betas("waterbirds"), testing::ElementsAre(3, 0.5, 0.5, 0.5));
   EXPECT_THAT(betas("celeba"), testing::ElementsAre(2, 2, 3, 1));
   EXPECT_THAT(betas("inaturalist"), testing::ElementsAre(2, 3, 3, 1.0 / 3));
-  EXPECT_EQ(preset_beta(find_preset("cifar100"), 0.6), 1);  // a rate the paper does not have
+  EXPECT_EQ(preset_beta(find_preset("cifar100"), 0.6), std::nullopt);  // not in the paper
+}
+
+TEST(Presets, RepeatThePaperWithItsOwnRule) {
+  for (const char* name :
+       {"cifar10", "cifar100", "imagenet", "waterbirds", "celeba", "inaturalist"}) {
+    TrainOptions options;
+    find_preset(name).apply(options);
+    EXPECT_EQ(options.pruner.rcap.class_share, ClassShare::Paper) << name;
+    EXPECT_EQ(options.pruner.rcap.initial_loss, InitialLoss::Forward) << name;
+  }
+  EXPECT_EQ(TrainOptions().pruner.rcap.class_share, ClassShare::Robust);
 }
 
 TEST(Presets, RefusesAnUnknownName) {

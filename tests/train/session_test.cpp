@@ -107,5 +107,41 @@ TEST(ClassLosses, SeeNoAugmentation) {
             plain.session.class_losses(plain.dataset.held_out));
 }
 
+TEST(Session, TellsThePrunerTheErrorsOfHeldOutSamples) {
+  TrainOptions options = small_run();
+  options.method = "rcap";
+  options.pruner.rcap.class_share = ClassShare::Robust;
+  options.epochs = 2;
+  SmallSession small(options);
+  const auto& pruner = dynamic_cast<const RcapPruner&>(small.session.pruner());
+  const auto go_on = [](const Batch&) { return true; };
+  small.session.initial_pass();
+  (void)small.session.train_epoch(go_on);
+  EXPECT_EQ(small.session.state().forward_samples,
+            160);  // an untrained network has nothing to tell
+  const std::vector<double> held_out = small.session.class_losses(small.dataset.held_out);
+  const std::vector<std::int64_t> counts = small.session.train_epoch(go_on)->class_counts;
+  const std::vector<double> errors = pruner.class_errors();
+  for (std::size_t j = 0; j < errors.size(); ++j) {
+    EXPECT_NEAR(errors[j], static_cast<double>(counts[j]) * held_out[j], 1e-5 * errors[j]) << j;
+  }
+  EXPECT_EQ(small.session.state().forward_samples, 240);  // twice 40: once by us
+}
+
+TEST(Session, TellsNothingOfSamplesThatAccuraciesAreOf) {
+  TrainOptions options = small_run();
+  options.method = "rcap";
+  options.pruner.rcap.class_share = ClassShare::Robust;
+  options.evaluate = Evaluate::HeldOut;
+  options.epochs = 2;
+  SmallSession small(options);
+  small.session.initial_pass();
+  const std::int64_t before = *small.session.state().forward_samples;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    (void)small.session.train_epoch([](const Batch&) { return true; });
+  }
+  EXPECT_EQ(small.session.state().forward_samples, before);
+}
+
 }  // namespace
 }  // namespace rcap

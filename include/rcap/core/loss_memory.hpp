@@ -36,10 +36,14 @@ class LossMemory {
  public:
   explicit LossMemory(std::shared_ptr<const ClassIndex> classes);
 
-  /// Every sample starts with `loss`, every class is clipped there.
+  /// Every sample starts with `loss`; nothing is clipped unless limits are fixed.
   void fill(float loss);
   /// Clips every class at `limit` from now on, instead of at its first maximum.
   void fix_limits(float limit);
+  /// Takes the losses of the members of `seen`, which must have some, for the first ones of all:
+  /// every other sample gets the mean of its class (of all, where nothing of a class was seen), and
+  /// every class is clipped at its largest from then on unless limits are fixed.
+  void start_from(const SampleSet& seen, const Workers& workers = 1);
 
   /// Records losses of the pass before training: they raise the limit of their
   /// class unless limits are fixed. Ids must exist; losses finite and >= 0.

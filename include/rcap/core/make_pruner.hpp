@@ -57,7 +57,9 @@ struct MethodInfo {
   bool keeps_all = false;        ///< prunes nothing: what others are compared with
   bool meets_rate = true;        ///< keeps `keep_count` samples every epoch that it prunes
   Scores needs_scores = Scores::None;
-  FirstPass first_pass = FirstPass::None;
+  FirstPass (*first_pass)(const PrunerOptions&) = [](const PrunerOptions&) {
+    return FirstPass::None;
+  };
   /// Lists its own options, without the common ones.
   void (*list_options)(OptionFields&, PrunerOptions&) = [](OptionFields&, PrunerOptions&) {};
   std::unique_ptr<Pruner> (*make)(const std::shared_ptr<const ClassIndex>&, const PrunerOptions&);

@@ -71,6 +71,13 @@ class Pruner {
 
   /// Whether every sample's loss must be observed once before the first `select`.
   [[nodiscard]] virtual bool needs_initial_losses() const noexcept { return false; }
+  /// Whether losses may be observed before the first `select`: those of all samples, or none.
+  [[nodiscard]] virtual bool takes_initial_losses() const noexcept {
+    return needs_initial_losses();
+  }
+
+  /// Whether samples can have weights other than 1.
+  [[nodiscard]] virtual bool weighs() const noexcept { return false; }
 
   /// How many batches a run of `epochs` will make, so that a learning rate can fall over
   /// exactly these; nothing where the method cannot tell beforehand.
@@ -103,6 +110,9 @@ class Pruner {
   void observe(std::span<const SampleId> ids, std::span<const float> losses);
   void observe(std::span<const SampleId> ids, std::span<const double> losses);
 
+  /// Whether its selections follow class errors that `observe_classes` tells.
+  [[nodiscard]] virtual bool judges_classes() const noexcept { return false; }
+
   /// Tells the error of every class on data that is not trained on, such as the mean loss of its
   /// held-out samples. Where a method judges classes by their losses, these take the place of its
   /// own estimate until others are told. Training losses lie for what is memorised.
@@ -134,9 +144,8 @@ class Pruner {
   virtual void record(std::span<const SampleId>, std::span<const float>) {}
   /// Prefetches the memory that `record` will need for these samples.
   virtual void prefetch(std::span<const SampleId>) const {}
-  /// Takes in class errors that `observe_classes` has checked.
-  /// @throws InvalidArgument  the method has no use for them
-  virtual void record_classes(std::span<const double> errors);
+  /// Takes in class errors that `observe_classes` has checked; of a method that judges classes.
+  virtual void record_classes(std::span<const double>) {}
   /// Fills in one weight per id, or nothing where all are 1.
   /// Called after `make_selection`, and after a state was taken over.
   virtual void weigh(std::span<const SampleId>, const Workers&, std::vector<float>& weights) {
@@ -155,6 +164,7 @@ class Pruner {
     return {options_.seed, purpose, epoch};
   }
   [[nodiscard]] const SampleSet& selected() const noexcept { return selected_; }
+  [[nodiscard]] const SampleSet& pending() const noexcept { return pending_; }
 
  private:
   template <class Real>

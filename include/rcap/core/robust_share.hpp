@@ -17,9 +17,9 @@ struct RobustOptions {
   /// times the mean class error times 1 / sqrt(n) - 1 / sqrt(N).
   double allowance = 20;
   /// 1 splits the budget for the average class; the larger, the more for the worst.
-  double focus = 1;
+  double focus = 1.5;
   /// The most that a sample of a class counts which is taken whole and should have more.
-  double lift = 10;
+  double lift = 3;
   /// How many times rarer than the others a class must be drawn for its samples to be weighed back
   /// wholly to the picture of the class; nothing: they never are.
   std::optional<double> unbias = 30;

@@ -18,8 +18,9 @@ void list_options(OptionFields& fields, RcapOptions& options) {
   fields.choice("class_share", options.class_share, {"robust", "paper", "mass", "group"},
                 "split over the classes: by their error on new data, the printed formula, the "
                 "authors' code, classes equal");
-  fields.choice("initial_loss", options.initial_loss, {"forward", "log-c"},
-                "losses before training: observed, or ln(classes) for all");
+  fields.choice("initial_loss", options.initial_loss, {"auto", "forward", "log-c", "first-epoch"},
+                "losses before training: as the class share has it, all observed, ln(classes), or "
+                "the means of the first epoch");
   fields.choice("clip", options.clip, {"class-max", "log-c"},
                 "losses are cut at the class's largest initial one, or at ln(classes)");
   fields.count("min_per_class", options.min_per_class, "K",
@@ -38,11 +39,9 @@ RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOp
     : Pruner("rcap", std::move(classes), common), options_(options), memory_(shared_classes()) {
   check_options(options);
   const auto log_c = static_cast<float>(std::log(this->classes().class_count()));
-  if (options.initial_loss == InitialLoss::LogC) {
-    memory_.fill(log_c);
-  } else if (options.clip == LossClip::LogC) {
-    memory_.fix_limits(log_c);
-  }
+  const bool is_log_c = options.initial_loss == InitialLoss::LogC;
+  if (is_log_c) memory_.fill(log_c);
+  if (is_log_c || options.clip == LossClip::LogC) memory_.fix_limits(log_c);
   if (!is_robust()) return;
   const auto class_count = static_cast<std::size_t>(this->classes().class_count());
   inverse_chances_.resize(static_cast<std::size_t>(keep_count()));
@@ -53,6 +52,7 @@ RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOp
 
 void RcapPruner::list_state(StateFields& fields) {
   memory_.list_state(fields);
+  if (can_start_later()) fields.flag("has_started", has_started_);
   if (!is_robust()) return;
   fields.chances("inverse_chances", inverse_chances_);
   fields.losses("lifts", lifts_);
@@ -70,7 +70,6 @@ void RcapPruner::record(std::span<const SampleId> ids, std::span<const float> lo
 }
 
 void RcapPruner::record_classes(std::span<const double> errors) {
-  if (!is_robust()) return Pruner::record_classes(errors);
   std::ranges::transform(errors, told_errors_.begin(), saturate);
   has_told_errors_ = true;
 }
@@ -168,7 +167,16 @@ std::vector<double> RcapPruner::share_weights(std::span<const double> errors) co
   return weights;
 }
 
+void RcapPruner::start(SampleSet seen, const Workers& workers) {
+  if (!can_start_later() || has_started_) return;
+  seen.subtract(pending());
+  if (seen.count() == 0) return memory_.fill(1);  // any number: all samples are alike
+  memory_.start_from(seen, workers);
+  has_started_ = true;
+}
+
 std::vector<double> RcapPruner::clip_and_judge(const SampleSet& samples, const Workers& workers) {
+  start(selected(), workers);
   if (is_robust()) return robust_errors(memory_.clip(samples, inverse_chances_, workers), workers);
   std::vector<double> sums = memory_.clip(samples, workers);
   if (options_.class_share == ClassShare::Mass) return class_errors(workers);
@@ -177,6 +185,7 @@ std::vector<double> RcapPruner::clip_and_judge(const SampleSet& samples, const W
 }
 
 void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
+  if (this->epoch() < 0) start(SampleSet::all(classes().sample_count()), workers);
   const std::vector<double> weights =
       share_weights(this->epoch() < 0 ? class_errors(workers) : clip_and_judge(selected, workers));
   const auto sizes = classes().class_sizes();
@@ -195,8 +204,8 @@ void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
                        std::vector<float>& weights) {
   if (!is_robust()) return weights.clear();
   if (drawn_at_) {  // else they came with a state: the losses of the draw may be gone
-    find_inverse_chances(classes(), ids, {memory_.stored_losses(), *drawn_at_},
-                         scratch_.thresholds, workers, inverse_chances_);
+    find_inverse_chances(classes(), ids, {memory_.stored_losses(), *drawn_at_}, scratch_.thresholds,
+                         workers, inverse_chances_);
     drawn_at_.reset();
   }
   weigh_samples(classes(), ids, inverse_chances_, {lifts_, exponents_}, workers, weights);

@@ -39,6 +39,8 @@ std::shared_ptr<const ClassIndex> classes_of_sizes(const std::vector<int>& sizes
   return classes_of(labels, static_cast<ClassId>(sizes.size()));
 }
 
+constexpr RcapOptions Paper{.class_share = ClassShare::Paper};
+
 void observe_all(Pruner& pruner, auto loss_of_class) {
   Ids ids(static_cast<std::size_t>(pruner.classes().sample_count()));
   std::iota(ids.begin(), ids.end(), 0);
@@ -49,7 +51,7 @@ void observe_all(Pruner& pruner, auto loss_of_class) {
 
 TEST(RcapPruner, GoesThroughTheWorkedCycle) {
   // Classes 0 0 0 1 1, K = 3: E = 6.7, 4.5 before training.
-  RcapPruner pruner(classes_of({0, 0, 0, 1, 1}), {.pruning_rate = 0.4}, {});
+  RcapPruner pruner(classes_of({0, 0, 0, 1, 1}), {.pruning_rate = 0.4}, Paper);
   ASSERT_EQ(pruner.keep_count(), 3);
   pruner.observe(Ids{0, 1, 2, 3, 4}, Losses{2.0F, 2.5F, 2.2F, 2.4F, 2.1F});
   EXPECT_THAT(pruner.memory().class_limits(), ElementsAre(2.5F, 2.4F));
@@ -86,7 +88,7 @@ std::vector<std::vector<std::int64_t>> counts_over_epochs(RcapPruner& pruner, au
 
 TEST(RcapPruner, PaperShareTendsToSizeTimesLoss) {
   // n = 851, 149 and losses .3, 1.2: shares 74.06 : 25.94 first, then towards 58.81 : 41.19.
-  RcapPruner pruner(classes_of_sizes({851, 149}), {.pruning_rate = 0.9}, {});
+  RcapPruner pruner(classes_of_sizes({851, 149}), {.pruning_rate = 0.9}, Paper);
   const auto loss = [](ClassId j) { return j == 0 ? 0.3F : 1.2F; };
   observe_all(pruner, loss);
   const auto counts = counts_over_epochs(pruner, loss, 12);
@@ -119,7 +121,7 @@ TEST(RcapPruner, GroupShareTendsToLossAlone) {
 
 TEST(RcapPruner, GroupAndPaperShareAgreeOnBalancedData) {
   const auto loss = [](ClassId j) { return static_cast<float>(j + 1); };
-  RcapPruner paper(classes_of_sizes({100, 100, 100}), {.pruning_rate = 0.8}, {});
+  RcapPruner paper(classes_of_sizes({100, 100, 100}), {.pruning_rate = 0.8}, Paper);
   RcapPruner group(classes_of_sizes({100, 100, 100}), {.pruning_rate = 0.8},
                    {.class_share = ClassShare::Group});
   observe_all(paper, loss);
@@ -136,7 +138,7 @@ TEST(RcapPruner, GroupAndPaperShareAgreeOnBalancedData) {
 
 TEST(RcapPruner, NoClassStarves) {
   // All the loss is in class 0; the others keep one sample each and come back with it.
-  RcapPruner pruner(classes_of_sizes({980, 10, 10}), {.pruning_rate = 0.98}, {});
+  RcapPruner pruner(classes_of_sizes({980, 10, 10}), {.pruning_rate = 0.98}, Paper);
   observe_all(pruner, [](ClassId j) { return j == 0 ? 1.0F : 0.0F; });
   for (int epoch = 0; epoch < 5; ++epoch) {
     const Ids ids = pruner.select(epoch).ids;
@@ -148,7 +150,7 @@ TEST(RcapPruner, NoClassStarves) {
 TEST(RcapPruner, JudgesAClassWithoutSamplesByItsRememberedLosses) {
   // Without a minimum class 1 may get nothing; its error is then that of its share at its
   // mean loss, 10 * 0.1 = 1 sample of loss 3, and it comes back.
-  RcapPruner pruner(classes_of_sizes({90, 10}), {.pruning_rate = 0.9}, {.min_per_class = 0});
+  RcapPruner pruner(classes_of_sizes({90, 10}), {.pruning_rate = 0.9}, {.class_share = ClassShare::Paper, .min_per_class = 0});
   observe_all(pruner, [](ClassId j) { return j == 0 ? 1000.0F : 3.0F; });
   EXPECT_THAT(pruner.class_counts(), ElementsAre(10, 0));
   const Ids ids = pruner.select(0).ids;
@@ -160,7 +162,7 @@ TEST(RcapPruner, JudgesAClassWithoutSamplesByItsRememberedLosses) {
 
 TEST(RcapPruner, StartsWithoutAPassWhereInitialLossIsLogC) {
   RcapPruner pruner(classes_of_sizes({60, 30, 10}), {.pruning_rate = 0.8},
-                    {.initial_loss = InitialLoss::LogC});
+                    {.class_share = ClassShare::Paper, .initial_loss = InitialLoss::LogC});
   EXPECT_FALSE(pruner.needs_initial_losses());
   EXPECT_THAT(losses_in(pruner.memory(), pruner.classes().sample_count()),
               Each(FloatNear(std::log(3.0F), 1e-6F)));
@@ -168,8 +170,31 @@ TEST(RcapPruner, StartsWithoutAPassWhereInitialLossIsLogC) {
   EXPECT_THAT(pruner.classes().count_by_class(pruner.select(0).ids), ElementsAre(12, 6, 2));
 }
 
+TEST(RcapPruner, StartsFromTheMeansOfItsFirstEpochWhereAsked) {
+  RcapPruner pruner(classes_of_sizes({40, 20}), {.pruning_rate = 0.8},
+                    {.class_share = ClassShare::Group, .initial_loss = InitialLoss::FirstEpoch});
+  EXPECT_FALSE(pruner.needs_initial_losses());
+  const Ids ids = pruner.select(0).ids;
+  EXPECT_THAT(pruner.classes().count_by_class(ids),
+              ElementsAre(7, 5));  // by the roots of the sizes
+  Losses losses;
+  for (const SampleId id : ids) losses.push_back(id < 40 ? 3.0F : static_cast<float>(id));
+  pruner.observe(std::span(ids).first(ids.size() - 1), std::span(losses).first(ids.size() - 1));
+  (void)pruner.select(1);
+  // Four of class 1 were observed.
+  const float sum = std::accumulate(losses.end() - 5, losses.end() - 1, 0.0F);
+  EXPECT_THAT(pruner.memory().class_limits(), ElementsAre(3, *(losses.end() - 2)));
+  for (SampleId id = 0; id < 60; ++id) {
+    const auto seen = std::ranges::find(ids.begin(), ids.end() - 1, id);
+    const float expected = id < 40                 ? 3.0F
+                           : seen == ids.end() - 1 ? sum / 4
+                                                   : static_cast<float>(id);
+    EXPECT_FLOAT_EQ(pruner.memory().loss(id), expected) << id;
+  }
+}
+
 TEST(RcapPruner, ClipsAtLogCWhereAsked) {
-  RcapPruner pruner(classes_of({0, 1, 1}), {.pruning_rate = 0.3}, {.clip = LossClip::LogC});
+  RcapPruner pruner(classes_of({0, 1, 1}), {.pruning_rate = 0.3}, {.class_share = ClassShare::Paper, .clip = LossClip::LogC});
   pruner.observe(Ids{0, 1, 2}, Losses{0.1F, 5.0F, 0.5F});
   EXPECT_THAT(losses_in(pruner.memory(), pruner.classes().sample_count()),
               ElementsAre(0.1F, FloatNear(std::log(2.0F), 1e-6F), 0.5F));
@@ -179,7 +204,7 @@ TEST(RcapPruner, PrefersHardSamplesMoreTheColderItIs) {
   std::vector<std::int64_t> hard_counts;
   for (const double beta : {4.0, 1.0, 0.25}) {
     RcapPruner pruner(classes_of(std::vector<int>(1000, 0), 1), {.pruning_rate = 0.9},
-                      {.beta = beta});
+                      {.beta = beta, .class_share = ClassShare::Paper});
     Ids ids(1000);
     std::iota(ids.begin(), ids.end(), 0);
     Losses losses;
@@ -195,7 +220,8 @@ TEST(RcapPruner, PrefersHardSamplesMoreTheColderItIs) {
 TEST(RcapPruner, SelectsAsPinned) {
   // From tools/golden_values.py, which knows only the formulas. The numbers follow from the
   // algorithm alone and change only if it does.
-  RcapPruner pruner(classes_of_sizes({20, 10}), {.pruning_rate = 0.8, .seed = 27}, {.beta = 0.5});
+  RcapPruner pruner(classes_of_sizes({20, 10}), {.pruning_rate = 0.8, .seed = 27},
+                    {.beta = 0.5, .class_share = ClassShare::Paper});
   Ids ids(30);
   std::iota(ids.begin(), ids.end(), 0);
   Losses losses;
@@ -243,7 +269,7 @@ TEST(RobustRcap, IsTheGroupRuleWithoutItsCures) {
   const auto loss = [](ClassId j) { return j == 0 ? 0.3F : 1.2F; };
   RcapOptions plain = Robust;
   plain.beta = 1000;
-  plain.robust = {.allowance = 0, .lift = 1, .unbias = std::nullopt};
+  plain.robust = {.allowance = 0, .focus = 1, .lift = 1, .unbias = std::nullopt};
   RcapPruner robust(classes_of_sizes({851, 149}), {.pruning_rate = 0.9}, plain);
   RcapPruner group(classes_of_sizes({851, 149}), {.pruning_rate = 0.9},
                    {.beta = 1000, .class_share = ClassShare::Group});

@@ -34,6 +34,8 @@ class InfoBatchPruner final : public Pruner {
   InfoBatchPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
                   const InfoBatchOptions& options);
 
+  [[nodiscard]] bool weighs() const noexcept override { return true; }
+
   /// Known in budget mode only, for the epochs and the batch size of the options.
   [[nodiscard]] std::optional<std::int64_t> planned_batches(std::int64_t epochs,
                                                             std::int64_t batch_size) const override;

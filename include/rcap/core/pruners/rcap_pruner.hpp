@@ -24,13 +24,20 @@ enum class ClassShare {
 
 /// Where the remembered losses come from before anything is trained.
 enum class InitialLoss {
+  /// By the rule: `Robust` takes what is observed before the first `select`, and goes from the
+  /// first
+  /// epoch without it. The others need all, as in the paper.
+  Auto,
   Forward,  ///< a pass over all samples, observed before the first `select`
   LogC,     ///< ln(number of classes) for every sample: no pass
+  /// No pass either: the first epoch draws evenly, and who is not in it gets the mean of its class
+  /// there.
+  FirstEpoch,
 };
 
 /// Where remembered losses are clipped.
 enum class LossClip {
-  ClassMax,  ///< at the largest initial loss of the sample's class
+  ClassMax,  ///< at the largest initial loss of the sample's class (of the first epoch)
   LogC,      ///< at ln(number of classes)
 };
 
@@ -38,14 +45,21 @@ struct RcapOptions {
   /// Temperature of the draw inside a class, 0.001 to 1000; nothing: such that the draw is worth
   /// half of a class, whatever the scale of losses (`balanced_beta`).
   std::optional<double> beta = 1.0;
-  ClassShare class_share = ClassShare::Paper;
-  InitialLoss initial_loss = InitialLoss::Forward;
+  ClassShare class_share = ClassShare::Robust;
+  InitialLoss initial_loss = InitialLoss::Auto;
   LossClip clip = LossClip::ClassMax;
   std::int64_t min_per_class = 1;  ///< kept of each class while the budget allows
   RobustOptions robust = {};       ///< of `ClassShare::Robust`
 };
 
 void list_options(OptionFields& fields, RcapOptions& options);
+
+/// Whether every sample's loss must be known before training.
+[[nodiscard]] constexpr bool needs_initial_losses(const RcapOptions& options) noexcept {
+  const bool is_robust = options.class_share == ClassShare::Robust;
+  return options.initial_loss == InitialLoss::Forward ||
+         (options.initial_loss == InitialLoss::Auto && !is_robust);
+}
 
 /// RCAP: a closed form splits the budget over the classes by their losses, then
 /// samples are drawn inside each class from softmax(phi / beta) without replacement.
@@ -56,8 +70,14 @@ class RcapPruner final : public Pruner {
              const RcapOptions& options);
 
   [[nodiscard]] bool needs_initial_losses() const noexcept override {
-    return options_.initial_loss == InitialLoss::Forward;
+    return rcap::needs_initial_losses(options_);
   }
+  [[nodiscard]] bool takes_initial_losses() const noexcept override {
+    return options_.initial_loss == InitialLoss::Auto || needs_initial_losses();
+  }
+
+  [[nodiscard]] bool weighs() const noexcept override { return is_robust(); }
+  [[nodiscard]] bool judges_classes() const noexcept override { return is_robust(); }
 
   /// The class error of the paper (E_j), by the rule of `class_share`; of `Robust`, how many
   /// samples of a class were selected times its error on new data. A class of which
@@ -92,6 +112,12 @@ class RcapPruner final : public Pruner {
   [[nodiscard]] std::vector<ClassLoss> losses_of_all(const Workers& workers) const;
   /// What a class would have kept if all kept the same part, at least one sample.
   [[nodiscard]] double proportional_share(std::size_t class_id) const;
+  /// Whether it may have to do without losses from before the first epoch.
+  [[nodiscard]] bool can_start_later() const noexcept {
+    return options_.initial_loss != InitialLoss::LogC && !needs_initial_losses();
+  }
+  /// Takes what was observed of these samples for the first losses, where none are known yet.
+  void start(SampleSet seen, const Workers& workers);
   /// Clips what was observed of `samples`; the class errors.
   [[nodiscard]] std::vector<double> clip_and_judge(const SampleSet& samples,
                                                    const Workers& workers);
@@ -105,6 +131,7 @@ class RcapPruner final : public Pruner {
   std::vector<float> lifts_, exponents_;        ///< of the classes, see `weigh_samples`
   std::vector<float> told_errors_;              ///< of the classes, from `observe_classes`
   bool has_told_errors_ = false;
+  bool has_started_ = false;        ///< first losses are known, where it can start later
   std::optional<double> drawn_at_;  ///< beta of a draw whose chances are still to be found
 };
 
