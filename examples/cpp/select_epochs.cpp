@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include <rcap/core/make_pruner.hpp>
@@ -35,11 +34,6 @@ int main() {
   options.common.pruning_rate = 0.9;
   const auto classes = std::make_shared<const rcap::ClassIndex>(labels);
   const auto pruner = rcap::make_pruner("rcap", classes, options);
-
-  // RCAP wants the loss of every sample once, before training.
-  std::vector<rcap::SampleId> everything(labels.size());
-  std::iota(everything.begin(), everything.end(), 0);
-  pruner->observe(everything, losses_of(everything, labels, -1));
 
   for (int epoch = 0; epoch < 5; ++epoch) {
     const auto [number, ids, weights] =

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import rcap
 from plain_loop import BATCH_SIZE, make_model
-from rcap.torch import Indexed, PruningSampler, initial_losses
+from rcap.torch import Indexed, PruningSampler
 from toy_data import CLASSES, make_data, options, report
 
 
@@ -36,7 +36,6 @@ def train(model, dataset, held_out, pruner, epochs):
     """Returns how many samples the network has seen."""
     sampler = PruningSampler(pruner)
     loader = DataLoader(Indexed(dataset), sampler=sampler, batch_size=BATCH_SIZE)
-    initial_losses(model, DataLoader(Indexed(dataset), batch_size=256), sampler)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
     seen = 0
     for epoch in range(epochs):

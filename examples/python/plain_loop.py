@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, TensorDataset
 
 import rcap
-from rcap.torch import Indexed, PruningSampler, initial_losses, total_steps
+from rcap.torch import Indexed, PruningSampler, total_steps
 from toy_data import CLASSES, FEATURES, make_data, options, report
 
 BATCH_SIZE = 32
@@ -25,7 +25,6 @@ def train(model, dataset, pruner, epochs):
     """Returns how many samples the network has seen."""
     sampler = PruningSampler(pruner)
     loader = DataLoader(Indexed(dataset), sampler=sampler, batch_size=BATCH_SIZE)
-    initial_losses(model, DataLoader(Indexed(dataset), batch_size=256), sampler)
 
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     # The rate falls over the steps that are really made, a tenth of those of the whole data.

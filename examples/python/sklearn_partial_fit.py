@@ -34,9 +34,7 @@ def main():
     (x, y), (test_x, test_y) = make_data(chosen.seed)
     pruners = {
         "full": rcap.Full(y, seed=chosen.seed),
-        # A classifier that has never been fitted cannot predict, so there is no pass before training: "log-c" lets
-        # every sample begin at the loss of a guess.
-        "rcap": rcap.RCAP(y, pruning_rate=0.9, initial_loss="log-c", seed=chosen.seed)}
+        "rcap": rcap.RCAP(y, pruning_rate=0.9, seed=chosen.seed)}
     for name, pruner in pruners.items():
         model = SGDClassifier(loss="log_loss", random_state=chosen.seed, average=True)
         seen = train(model, x, y, pruner, chosen.epochs)

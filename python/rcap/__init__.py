@@ -3,10 +3,9 @@
     import rcap
 
     pruner = rcap.RCAP(labels, pruning_rate=0.9)
-    pruner.observe(range(len(labels)), initial_losses)    # once, before training
     for epoch in range(epochs):
         selection = pruner.select(epoch)                   # int64 positions in the data set
-        pruner.observe(selection.ids, train(selection.ids))
+        pruner.observe(selection.ids, train(selection.ids, selection.weights))
 
 `rcap.torch` has a sampler for PyTorch's DataLoader, `rcap.lightning` a callback, `rcap.hf` a mixin for the Trainer of
 transformers. Neither they nor what they need are imported until you ask for them.

@@ -3,7 +3,6 @@
     pruner  = rcap.RCAP(labels, pruning_rate=0.9)
     sampler = PruningSampler(pruner)
     loader  = DataLoader(Indexed(dataset), sampler=sampler, batch_size=128, num_workers=8)
-    initial_losses(model, DataLoader(Indexed(dataset), batch_size=256, shuffle=True), sampler)
     for epoch in range(epochs):
         sampler.set_epoch(epoch)
         for (x, y), ids in loader:

@@ -185,7 +185,7 @@ def initial_pass(folder):
     data = Indexed(TensorDataset(torch.arange(len(LABELS)).float()[:, None] / 100, torch.from_numpy(LABELS)))
     states = []
     for sampler_of in (lambda: None, lambda: DistributedSampler(data, shuffle=False)):
-        sampler = PruningSampler(rcap.RCAP(LABELS))
+        sampler = PruningSampler(rcap.RCAP(LABELS, initial_loss="forward"))
         loader = DataLoader(data, sampler=sampler_of(), batch_size=10)
         initial_losses(model, loader, sampler)
         assert sampler.pruner.pending_count == 0

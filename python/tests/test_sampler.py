@@ -195,7 +195,7 @@ def test_initial_losses_take_named_batches():
         targets: torch.Tensor
 
     data = [Batch(torch.ones(2), torch.tensor(label)) for label in LABELS]
-    sampler = PruningSampler(rcap.RCAP(LABELS))
+    sampler = PruningSampler(rcap.RCAP(LABELS, initial_loss="forward"))
     initial_losses(torch.nn.Linear(2, 3), DataLoader(Indexed(data), batch_size=64), sampler)
     assert sampler.pruner.pending_count == 0
 
@@ -227,7 +227,7 @@ def test_tells_class_errors_to_the_pruner():
     sampler = PruningSampler(rcap.RCAP([0] * 50 + [1] * 50, class_share="robust", initial_loss="log-c"))
     sampler.observe_classes(torch.tensor([0.1, 0.9], requires_grad=True))
     counts = np.bincount(np.array(list(sampler)) // 50)
-    assert counts.tolist() == [3, 7]  # as the roots of 0.1 and 0.9, which are 1 to 3: 2.5 and 7.5
+    assert counts.tolist() == [2, 8]  # as 0.1 and 0.9 to the power of 1.5 / 2.5: 2.1 to 7.9
     with pytest.raises(rcap.InvalidArgument, match="3 errors for 2 classes"):
         sampler.observe_classes([0.1, 0.2, 0.3])
 
@@ -246,7 +246,7 @@ def test_initial_losses_leave_the_network_as_it_was():
                                 torch.nn.Linear(8, 3))
     before = {name: value.clone() for name, value in model.state_dict().items()}
     data = TensorDataset(torch.randn(len(LABELS), 2), torch.from_numpy(LABELS))
-    sampler = PruningSampler(rcap.RCAP(LABELS))
+    sampler = PruningSampler(rcap.RCAP(LABELS, initial_loss="forward"))
     model.eval()
     initial_losses(model, DataLoader(Indexed(data), batch_size=64), sampler)
     assert not model.training and not model[2].training
@@ -255,7 +255,7 @@ def test_initial_losses_leave_the_network_as_it_was():
 
 
 def test_the_length_is_known_before_the_initial_losses():
-    sampler = PruningSampler(rcap.RCAP(LABELS))
+    sampler = PruningSampler(rcap.RCAP(LABELS, initial_loss="forward"))
     assert len(sampler) == sampler.pruner.keep_count == 20
     assert len(make_loader(sampler)) == 3
 
@@ -290,13 +290,13 @@ class TestMistakes:
 
     def test_iterating_without_initial_losses(self):
         with pytest.raises(rcap.InvalidArgument, match="initial"):
-            list(PruningSampler(rcap.RCAP(LABELS)))
+            list(PruningSampler(rcap.RCAP(LABELS, initial_loss="forward")))
 
     def test_a_data_set_of_another_length(self):
         model = torch.nn.Linear(2, 3)
         data = TensorDataset(torch.randn(10, 2), torch.zeros(10, dtype=torch.long))
         with pytest.raises(rcap.InvalidArgument, match="has 10 samples, the labels are 205"):
-            initial_losses(model, DataLoader(Indexed(data)), PruningSampler(rcap.RCAP(LABELS)))
+            initial_losses(model, DataLoader(Indexed(data)), PruningSampler(rcap.RCAP(LABELS, initial_loss="forward")))
 
     def test_a_state_of_another_data_set(self):
         state = make_sampler("rs2").state_dict()

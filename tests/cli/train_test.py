@@ -156,9 +156,9 @@ class Results(TrainTest):
         result = self.run_rcap(*SYNTHETIC, "--method", "rs2", "--epochs", 1, "--hold-out", 0.2, "--evaluate",
                                "held-out", "--out", "run")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("1600 training samples in 10 classes, 400 to evaluate with", result.stderr)
-        self.assertIn("400 of 2000 training samples are held out", result.stderr)
-        self.assertIn("accuracies are of the held-out part of the training data, 400 samples", result.stdout)
+        self.assertIn("2000 training samples in 10 classes, 1200 to evaluate with", result.stderr)
+        self.assertIn("1200 of 6000 training samples are held out", result.stderr)
+        self.assertIn("accuracies are of the held-out part of the training data, 1200 samples", result.stdout)
 
     def test_the_folder_holds_what_the_run_did(self):
         summary = self.train_synthetic("run", "--epochs", 2, "--class-share", "group")
