@@ -118,9 +118,10 @@ TEST(RequireCountingGroup, RefusesWhereNoneHasEnoughSamples) {
   options.min_test_samples = 100;  // as many as each class has in the test part
   EXPECT_NO_THROW((void)open_training_data(options));
   options.min_test_samples = 101;
-  EXPECT_THAT(message_of<InvalidArgument>([&] { (void)open_training_data(options); }),
-              HasSubstr("min-test-samples is 101: the largest group of synthetic has 100 samples to "
-                        "evaluate with, so no group would count; choose at most 100"));
+  EXPECT_THAT(
+      message_of<InvalidArgument>([&] { (void)open_training_data(options); }),
+      HasSubstr("min-test-samples is 101: the largest group of synthetic has 100 samples to "
+                "evaluate with, so no group would count; choose at most 100"));
 }
 
 TEST(EvaluatedSplit, IsTheTestPartUnlessToldOtherwise) {

@@ -150,7 +150,8 @@ TEST(RcapPruner, NoClassStarves) {
 TEST(RcapPruner, JudgesAClassWithoutSamplesByItsRememberedLosses) {
   // Without a minimum class 1 may get nothing; its error is then that of its share at its
   // mean loss, 10 * 0.1 = 1 sample of loss 3, and it comes back.
-  RcapPruner pruner(classes_of_sizes({90, 10}), {.pruning_rate = 0.9}, {.class_share = ClassShare::Paper, .min_per_class = 0});
+  RcapPruner pruner(classes_of_sizes({90, 10}), {.pruning_rate = 0.9},
+                    {.class_share = ClassShare::Paper, .min_per_class = 0});
   observe_all(pruner, [](ClassId j) { return j == 0 ? 1000.0F : 3.0F; });
   EXPECT_THAT(pruner.class_counts(), ElementsAre(10, 0));
   const Ids ids = pruner.select(0).ids;
@@ -194,7 +195,8 @@ TEST(RcapPruner, StartsFromTheMeansOfItsFirstEpochWhereAsked) {
 }
 
 TEST(RcapPruner, ClipsAtLogCWhereAsked) {
-  RcapPruner pruner(classes_of({0, 1, 1}), {.pruning_rate = 0.3}, {.class_share = ClassShare::Paper, .clip = LossClip::LogC});
+  RcapPruner pruner(classes_of({0, 1, 1}), {.pruning_rate = 0.3},
+                    {.class_share = ClassShare::Paper, .clip = LossClip::LogC});
   pruner.observe(Ids{0, 1, 2}, Losses{0.1F, 5.0F, 0.5F});
   EXPECT_THAT(losses_in(pruner.memory(), pruner.classes().sample_count()),
               ElementsAre(0.1F, FloatNear(std::log(2.0F), 1e-6F), 0.5F));
