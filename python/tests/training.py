@@ -10,7 +10,8 @@ from rcap.torch import Indexed, PruningSampler
 LABELS = np.array([0] * 120 + [1] * 60 + [2] * 25)
 EPOCHS, BATCH = 3, 8
 DYNAMIC = {
-    "rcap": {"initial_loss": "forward"}, "rs2": {}, "rs2-replace": {}, "infobatch": {"epochs": EPOCHS, "annealing": 1.0},
+    "rcap": {"initial_loss": "forward"}, "rs2": {}, "rs2-replace": {},
+    "infobatch": {"epochs": EPOCHS, "annealing": 1.0},
     "ucb": {"period": 1}, "epsilon-greedy": {"period": 1}, "balanced": {}}
 
 

@@ -125,10 +125,10 @@ Option& OptionFields::number(std::string_view name, double& value, std::string_v
 
 Option& OptionFields::number(std::string_view name, std::optional<double>& value,
                              std::string_view value_name, std::string meaning, Range range,
-                             std::string word) {
+                             std::string_view word) {
   Option& option = add(Option::Kind::NumberOrWord, name, value_name, std::move(meaning), range);
-  option.words_ = {word};
-  option.get_ = [&value, word] { return value ? formatted("{}", *value) : word; };
+  option.words_ = {std::string(word)};
+  option.get_ = [&value, word] { return value ? formatted("{}", *value) : std::string(word); };
   option.set_ = [&value, word](std::string_view given) -> std::string {
     double number = 0;
     const bool is_word = given == word;

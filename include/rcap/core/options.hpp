@@ -131,7 +131,7 @@ struct GivenOption {
 ///       fields.choice("clip", options.clip, {"class-max", "log-c"}, "where losses are cut");
 ///     }
 ///
-/// The list refers to the struct, which must outlive it. Names and value names are literals.
+/// The list refers to the struct, which must outlive it. Names, value names and words are literals.
 class OptionFields {
  public:
   /// The heading of the options listed from now on, which apply as far as they say themselves.
@@ -146,7 +146,7 @@ class OptionFields {
                  std::string meaning, Range range = {});
   /// A number, or a word that stands for none: "auto", "off".
   Option& number(std::string_view name, std::optional<double>& value, std::string_view value_name,
-                 std::string meaning, Range range, std::string word);
+                 std::string meaning, Range range, std::string_view word);
 
   template <std::integral Count>
   requires(!std::same_as<Count, bool>) Option& count(std::string_view name, Count& value,
