@@ -36,7 +36,8 @@ try:
 except ModuleNotFoundError as missing:
     if missing.name is None or missing.name.split(".")[0] not in ("accelerate", "transformers"):
         raise
-    raise ModuleNotFoundError(f'rcap.hf needs the package {missing.name.split(".")[0]}: pip install "rcap[hf]"',
+    package = missing.name.split(".")[0]
+    raise ModuleNotFoundError(f"rcap.hf needs the package {package}: pip install {package}",
                               name=missing.name) from missing
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ try:
 except ModuleNotFoundError as missing:
     if missing.name is None or missing.name.split(".")[0] != "lightning":
         raise
-    raise ModuleNotFoundError('rcap.lightning needs the package lightning: pip install "rcap[lightning]"',
+    raise ModuleNotFoundError("rcap.lightning needs the package lightning: pip install lightning",
                               name="lightning") from missing
 
 __all__ = ["PruningCallback", "PruningSampler"]

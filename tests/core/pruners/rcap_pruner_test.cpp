@@ -352,8 +352,12 @@ TEST(RobustRcap, DrawsEvenlyWhereBetaIsAutoAndAllLossesAreEqual) {
   RcapOptions automatic = Robust;
   automatic.beta = std::nullopt;
   RcapPruner pruner(classes_of_sizes({50, 50}), {.pruning_rate = 0.8}, automatic);
-  observe_all(pruner, [](ClassId) { return 0.0F; });
-  EXPECT_EQ(pruner.select(0).ids.size(), 20U);
+  observe_all(pruner, [](ClassId) { return 0.7F; });
+  RcapOptions hot = Robust;
+  hot.beta = 1000;
+  RcapPruner even(classes_of_sizes({50, 50}), {.pruning_rate = 0.8}, hot);
+  observe_all(even, [](ClassId) { return 0.0F; });
+  EXPECT_EQ(pruner.select(0).ids, even.select(0).ids);
 }
 
 }  // namespace
