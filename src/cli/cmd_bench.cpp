@@ -37,8 +37,9 @@ constexpr const char* BenchSelectFooter =
 observe  the losses of an epoch in batches, per observed sample
 floor    one pass that only makes the keys of the draw, per sample of the data set
 order    shuffling the selection for training, per selected sample
-one      the same selection on one thread, made in turn with the other (--beside-one)
-faster   how many times faster --threads are than one, epoch by epoch (--beside-one)
+beside   another selection, made in turn with the first (--beside)
+faster   how many times faster --threads are than one, epoch by epoch (--beside one-thread)
+dearer   how many times more it costs than class share paper, which has no weights (--beside paper)
 peak     memory of the pruner at its highest: labels, losses, state, selection; per sample
 
 Example: rcap bench select --n 1281167 --classes 1000 --pruning-rate 0.9 --repeat 7 --json)";
@@ -47,6 +48,9 @@ Example: rcap bench select --n 1281167 --classes 1000 --pruning-rate 0.9 --repea
 constexpr std::int64_t MostOrderedSamples = 50'000'000;
 /// Losses are made this many at a time: small beside every data set worth measuring.
 constexpr std::size_t ChunkSamples = 1 << 16;
+
+/// What is selected in turn with the first selection.
+enum class Beside { Nothing, OneThread, Paper };
 
 struct BenchSelectArguments {
   std::int64_t sample_count = 1281167;
@@ -58,7 +62,7 @@ struct BenchSelectArguments {
   std::int64_t repeat = 7;
   std::int64_t batch_size = 256;
   bool no_order = false;
-  bool beside_one = false;
+  Beside beside = Beside::Nothing;
   bool json = false;
   bool quiet = false;
 };
@@ -78,8 +82,8 @@ bool parse_arguments(std::span<const std::string> words, BenchSelectArguments& a
   line.count("batch", arguments.batch_size, "B", "samples an observe call", Range::at_least(1));
   line.group("Run");
   line.count("repeat", arguments.repeat, "K", "timed epochs", Range::at_least(1));
-  line.flag("beside_one", arguments.beside_one,
-            "select on one thread too, epoch by epoch in turn; takes twice the memory");
+  line.choice("beside", arguments.beside, {"nothing", "one-thread", "paper"},
+              "what to compare with, epoch by epoch in turn; takes twice the memory");
   line.flag(
       "no_order", arguments.no_order,
       fmt::format("observe in ascending order; always so above {} samples", MostOrderedSamples));
@@ -101,8 +105,8 @@ double nanoseconds_of(F&& f) {
 /// Nanoseconds per sample, one number per repeat.
 struct Timings {
   std::vector<double> select, observe, floor, order;
-  std::vector<double> one_thread;  ///< select, by the pruner on one thread
-  std::vector<double> speed_up;    ///< one_thread over select
+  std::vector<double> beside;  ///< select, by the pruner beside
+  std::vector<double> ratio;   ///< how much faster, or dearer, than that one
 };
 
 /// The data set, the pruner and the numbers of one benchmark.
@@ -121,7 +125,7 @@ class SelectBench {
     }
     // The first epoch warmed up.
     for (auto* times : {&timings_.select, &timings_.observe, &timings_.floor, &timings_.order,
-                        &timings_.one_thread, &timings_.speed_up}) {
+                        &timings_.beside, &timings_.ratio}) {
       if (!times->empty()) times->erase(times->begin());
     }
   }
@@ -143,14 +147,28 @@ class SelectBench {
     classes_ = make_classes(class_sizes, arguments_.label_order, arguments_.common.seed);
     const RcapOptions& options = arguments_.rcap;
     pruner_ = std::make_unique<RcapPruner>(classes_, arguments_.common, options);
-    if (arguments_.beside_one) {
-      CommonOptions one_thread = arguments_.common;
-      one_thread.threads = 1;
-      beside_ = std::make_unique<RcapPruner>(classes_, one_thread, options);
-    }
+    make_beside();
     losses_ = std::make_unique<SyntheticLosses>(classes_, arguments_.common.seed);
     if (pruner_->needs_initial_losses()) observe_initial_losses();
     ::malloc_trim(0);  // what was freed shall not count as resident
+  }
+
+  void make_beside() {
+    CommonOptions common = arguments_.common;
+    RcapOptions options = arguments_.rcap;
+    switch (arguments_.beside) {
+      case Beside::Nothing:
+        return;
+      case Beside::OneThread:
+        common.threads = 1;
+        break;
+      case Beside::Paper:
+        options.class_share = ClassShare::Paper;
+        options.initial_loss = InitialLoss::FirstEpoch;
+        options.robust = {};
+        break;
+    }
+    beside_ = std::make_unique<RcapPruner>(classes_, common, options);
   }
 
   void observe_initial_losses() {
@@ -163,7 +181,7 @@ class SelectBench {
       std::iota(ids.begin(), ids.end(), first);
       losses_->fill(ids, -1, losses);
       pruner_->observe(ids, losses);
-      if (beside_) beside_->observe(ids, losses);
+      if (beside_ && beside_->needs_initial_losses()) beside_->observe(ids, losses);
       first += static_cast<std::int64_t>(ids.size());
     }
   }
@@ -178,8 +196,9 @@ class SelectBench {
       timings_.order.push_back(time / selected);
       selection = &ordered_;
     }
-    timings_.observe.push_back(measure_peak([&] { return time_observe(selection->ids, epoch); }) /
-                               selected);
+    timings_.observe.push_back(
+        measure_peak([&] { return time_observe(*pruner_, selection->ids, epoch); }) / selected);
+    if (beside_) (void)time_observe(*beside_, beside_->select(epoch).ids, epoch);
   }
 
   [[nodiscard]] double per_sample(double value) const noexcept {
@@ -193,13 +212,15 @@ class SelectBench {
     timings_.select.push_back(per_sample(measure_peak(
         [&] { return nanoseconds_of([&] { selection = &pruner_->select(epoch); }); })));
     if (beside_ && !beside_goes_first) time_beside(epoch);
-    if (beside_) timings_.speed_up.push_back(timings_.one_thread.back() / timings_.select.back());
+    if (beside_) {
+      const double dearer = timings_.select.back() / timings_.beside.back();
+      timings_.ratio.push_back(arguments_.beside == Beside::Paper ? dearer : 1 / dearer);
+    }
     return *selection;
   }
 
   void time_beside(std::int64_t epoch) {
-    timings_.one_thread.push_back(
-        per_sample(nanoseconds_of([&] { (void)beside_->select(epoch); })));
+    timings_.beside.push_back(per_sample(nanoseconds_of([&] { (void)beside_->select(epoch); })));
   }
 
   /// Notes how far the process grows while `f` runs; the arrays of the benchmark itself are not
@@ -208,9 +229,9 @@ class SelectBench {
   double measure_peak(F&& f) {
     reset_peak_memory();
     const double time = f();
-    const auto own_bytes = static_cast<std::int64_t>(ordered_.ids.capacity() * sizeof(SampleId) +
-                                                     batch_losses_.capacity() * sizeof(float));
-    peak_ = std::max(peak_, peak_memory_bytes() - baseline_ - own_bytes);
+    const auto own_bytes = ordered_.ids.capacity() * sizeof(SampleId) +
+                           (ordered_.weights.capacity() + batch_losses_.capacity()) * sizeof(float);
+    peak_ = std::max(peak_, peak_memory_bytes() - baseline_ - static_cast<std::int64_t>(own_bytes));
     return time;
   }
 
@@ -231,23 +252,23 @@ class SelectBench {
   }
 
   /// Losses are made a chunk at a time, outside of what is timed.
-  double time_observe(std::span<const SampleId> ids, std::int64_t epoch) {
+  double time_observe(RcapPruner& pruner, std::span<const SampleId> ids, std::int64_t epoch) {
     double time = 0;
     while (!ids.empty()) {
       const auto chunk = ids.first(std::min(ChunkSamples, ids.size()));
       ids = ids.subspan(chunk.size());
       losses_->fill(chunk, epoch, batch_losses_);
-      time += nanoseconds_of([&] { observe_in_batches(chunk, batch_losses_); });
-      if (beside_) beside_->observe(chunk, batch_losses_);
+      time += nanoseconds_of([&] { observe_in_batches(pruner, chunk, batch_losses_); });
     }
     return time;
   }
 
-  void observe_in_batches(std::span<const SampleId> ids, std::span<const float> losses) {
+  void observe_in_batches(RcapPruner& pruner, std::span<const SampleId> ids,
+                          std::span<const float> losses) const {
     const auto batch_size = static_cast<std::size_t>(arguments_.batch_size);
     for (std::size_t first = 0; first < ids.size(); first += batch_size) {
       const std::size_t count = std::min(batch_size, ids.size() - first);
-      pruner_->observe(ids.subspan(first, count), losses.subspan(first, count));
+      pruner.observe(ids.subspan(first, count), losses.subspan(first, count));
     }
   }
 
@@ -259,7 +280,7 @@ class SelectBench {
   std::int64_t peak_ = 0;  ///< bytes over the baseline, in the phases that are measured
   std::shared_ptr<const ClassIndex> classes_;
   std::unique_ptr<RcapPruner> pruner_;
-  std::unique_ptr<RcapPruner> beside_;  ///< the same on one thread, if asked for
+  std::unique_ptr<RcapPruner> beside_;  ///< what to compare with, if asked for
   std::unique_ptr<SyntheticLosses> losses_;
   Selection ordered_;
   std::vector<float> batch_losses_;
@@ -276,15 +297,19 @@ std::string_view name_of(LabelOrder order) {
   return order == LabelOrder::Shuffled ? "shuffled" : "sorted";
 }
 
+std::string_view name_of_ratio(Beside beside) {
+  return beside == Beside::Paper ? "dearer" : "faster";
+}
+
 void print_json(const BenchSelectArguments& arguments, const SelectBench& bench) {
   nlohmann::ordered_json json;
   put_median_and_range(json, "select_ns_per_sample", bench.timings().select);
   put_median_and_range(json, "observe_ns_per_sample", bench.timings().observe);
   put_median_and_range(json, "floor_ns_per_sample", bench.timings().floor);
   put_median_and_range(json, "order_ns_per_selected", bench.timings().order);
-  put_median_and_range(json, "one_thread_ns_per_sample", bench.timings().one_thread);
-  put_median_and_range(json, "speed_up", bench.timings().speed_up);
-  if (!arguments.beside_one) {  // else it would be that of two pruners
+  put_median_and_range(json, "beside_ns_per_sample", bench.timings().beside);
+  put_median_and_range(json, std::string(name_of_ratio(arguments.beside)), bench.timings().ratio);
+  if (arguments.beside == Beside::Nothing) {  // else it would be that of two pruners
     json["peak_bytes_per_sample"] = bench.peak_bytes_per_sample();
     json["peak_without_making_the_data"] = bench.can_reset_peak();
   }
@@ -329,13 +354,13 @@ void print_table(const BenchSelectArguments& arguments, const SelectBench& bench
   print_row("floor", bench.timings().floor, samples);
   print_row("observe", bench.timings().observe, selected);
   print_row("order", bench.timings().order, selected);
-  print_row("one", bench.timings().one_thread, samples);
-  if (!bench.timings().speed_up.empty()) {
-    const MedianAndRange found = median_and_range_of(bench.timings().speed_up);
-    fmt::print("{:<8} {:>10.3f} {:>10.3f} {:>10.3f}\n", "faster", found.median, found.lowest,
-               found.highest);
+  print_row("beside", bench.timings().beside, samples);
+  if (!bench.timings().ratio.empty()) {
+    const MedianAndRange found = median_and_range_of(bench.timings().ratio);
+    fmt::print("{:<8} {:>10.3f} {:>10.3f} {:>10.3f}\n", name_of_ratio(arguments.beside),
+               found.median, found.lowest, found.highest);
   }
-  if (!arguments.beside_one) {
+  if (arguments.beside == Beside::Nothing) {
     fmt::print("\npeak     {:.2f} bytes a sample{}", bench.peak_bytes_per_sample(),
                bench.can_reset_peak() ? "" : ", with the making of the data");
   }

@@ -79,10 +79,12 @@ class Program(CliTest):
                 self.assertLessEqual(told[f"{name}_min"], told[name])
                 self.assertLessEqual(told[name], told[f"{name}_max"])
             self.assertGreaterEqual(told["peak_bytes_per_sample"], 0)
-        told = json.loads(self.rcap("bench", "select", "--n", 20000, "--classes", 10, "--repeat", 1, "--json",
-                                    "--threads", 2, "--beside-one"))
-        self.assertAlmostEqual(told["speed_up"], told["one_thread_ns_per_sample"] / told["select_ns_per_sample"])
-        self.assertNotIn("peak_bytes_per_sample", told)  # it would be that of two pruners
+        for beside, ratio, over, under in [("one-thread", "faster", "beside", "select"),
+                                           ("paper", "dearer", "select", "beside")]:
+            told = json.loads(self.rcap("bench", "select", "--n", 20000, "--classes", 10, "--repeat", 1, "--json",
+                                        "--threads", 2, "--beside", beside))
+            self.assertAlmostEqual(told[ratio], told[f"{over}_ns_per_sample"] / told[f"{under}_ns_per_sample"])
+            self.assertNotIn("peak_bytes_per_sample", told)  # it would be that of two pruners
         self.assertIn("select", self.rcap("bench", "select", "--n", 2000, "--classes", 3, "--repeat", 1))
         self.assert_refused("bench", "select", "--repeat", 0, naming="--repeat is 0")
         self.assert_refused("bench", "select", "--n", 3, "--classes", 4, naming=["--n 3", "--classes 4"])
