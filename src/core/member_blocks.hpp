@@ -75,7 +75,7 @@ template <class Sum = double, class Term>
 std::vector<Sum> sum_by_class(const ClassIndex& classes, const SampleSet& samples,
                               const Workers& workers, const Term& term) {
   const auto word_count = static_cast<std::int64_t>(samples.words().size());
-  const Chunks words = chunks_for_sums(word_count, classes.sample_count(), classes.class_count());
+  const Chunks words = chunks_for_sums(word_count, samples.count(), classes.class_count());
   const auto class_count = static_cast<std::size_t>(classes.class_count());
   std::vector<Sum> rows(static_cast<std::size_t>(words.size()) * class_count);
   classes.visit([&](auto labels) {

@@ -12,50 +12,30 @@ namespace {
 
 /// The most that a sample counts beside the others of its class: one that was drawn against the
 /// odds must not be all that a step sees.
-constexpr float MostInClass = 10;
+constexpr double MostInClass = 10;
 
-/// Calls `f(chunk, first, count)` for short stretches of [0, count), those of one chunk in order.
-template <class F>
-void for_each_stretch(const Chunks& chunks, const Workers& workers, const F& f) {
-  workers.for_each_chunk(chunks.size(), [&](std::int64_t chunk, int) {
-    auto first = static_cast<std::size_t>(chunks.begin(chunk));
-    const auto end = static_cast<std::size_t>(chunks.end(chunk));
-    for (std::size_t count; first < end; first += count) {
-      count = std::min(BlockSamples, end - first);
-      f(static_cast<std::size_t>(chunk), first, count);
-    }
-  });
-}
-
-/// The drawn samples of a class.
-struct Drawn {
-  double weight = 0;
-  double count = 0;
-
-  Drawn& operator+=(const Drawn& other) {
-    weight += other.weight;
-    count += other.count;
-    return *this;
-  }
+/// What the samples of a class are multiplied by, and at most come to.
+struct Factor {
+  float factor = 1;
+  float most = 1;
 };
 
-/// What the samples of a class are multiplied by.
-struct Factors {
-  float in_class = 1;  ///< makes them average 1 in their class
-  float of_class = 1;  ///< what the class counts beside all samples
-};
-
-std::vector<Factors> factors_of(std::span<const Drawn> drawn, std::span<const float> lifts) {
-  Drawn all;
-  for (std::size_t j = 0; j < drawn.size(); ++j) {
-    all += {static_cast<double>(lifts[j]) * drawn[j].count, drawn[j].count};
+/// @param sums  of the weights of each class so far
+std::vector<Factor> factors_of(std::span<const double> sums, const ClassWeighing& weighing) {
+  const auto count = [&](std::size_t j) { return static_cast<double>(weighing.counts[j]); };
+  const auto lift = [&](std::size_t j) { return static_cast<double>(weighing.lifts[j]); };
+  double samples = 0;
+  double lifted = 0;
+  for (std::size_t j = 0; j < sums.size(); ++j) {
+    samples += count(j);
+    lifted += lift(j) * count(j);
   }
-  const double mean = all.weight / all.count;
-  std::vector<Factors> factors(drawn.size());
-  for (std::size_t j = 0; j < drawn.size(); ++j) {
-    if (drawn[j].count == 0) continue;
-    factors[j] = {static_cast<float>(drawn[j].count / drawn[j].weight),
-                  static_cast<float>(static_cast<double>(lifts[j]) / mean)};
+  std::vector<Factor> factors(sums.size());
+  for (std::size_t j = 0; j < sums.size(); ++j) {
+    if (weighing.counts[j] == 0) continue;
+    const double of_class = lift(j) * samples / lifted;
+    factors[j] = {static_cast<float>(of_class * count(j) / sums[j]),
+                  static_cast<float>(of_class * MostInClass)};
   }
   return factors;
 }
@@ -70,66 +50,128 @@ bool all_are(std::span<const float> values, float value) {
   return std::ranges::all_of(values, [value](float x) { return x == value; });
 }
 
+/// The drawn samples, in short stretches. Their losses and labels lie all over the memory and take
+/// longer to fetch than everything else.
+template <class Label>
+class DrawnSamples {
+ public:
+  DrawnSamples(std::span<const Label> labels, std::span<const SampleId> ids,
+               std::int64_t class_count, const Workers& workers)
+      : labels_(labels.data()),
+        ids_(ids),
+        class_count_(static_cast<std::size_t>(class_count)),
+        chunks_(chunks_for_sums(std::ssize(ids), std::ssize(ids), class_count)),
+        workers_(workers) {}
+
+  /// Finds one over the chance of each sample.
+  void find_chances(const FreshDraw& draw, std::span<InverseChance> inverses) const {
+    for_each_stretch([&](const Stretch& stretch) { find_chances_of(stretch, draw, inverses); });
+  }
+
+  /// @param draw  to find `inverses` with; nullptr where they are known
+  void weigh(const FreshDraw* draw, std::span<InverseChance> inverses,
+             const ClassWeighing& weighing, std::span<float> weights) const {
+    const std::vector<double> sums = raise(draw, inverses, weighing.exponents, weights);
+    if (multiply(factors_of(sums, weighing), weights)) divide_by_mean(weights);
+  }
+
+ private:
+  /// Some samples with their classes.
+  struct Stretch {
+    std::size_t chunk, first, count;
+    Label class_of[BlockSamples];
+  };
+
+  /// Calls `f` with all stretches, those of one chunk in order.
+  template <class F>
+  void for_each_stretch(const F& f) const {
+    workers_.for_each_chunk(chunks_.size(), [&](std::int64_t chunk, int) {
+      Stretch stretch;
+      stretch.chunk = static_cast<std::size_t>(chunk);
+      stretch.first = static_cast<std::size_t>(chunks_.begin(chunk));
+      for (const auto end = static_cast<std::size_t>(chunks_.end(chunk)); stretch.first < end;
+           stretch.first += stretch.count) {
+        stretch.count = std::min(BlockSamples, end - stretch.first);
+        const SampleId* ids = ids_.data() + stretch.first;
+        for (std::size_t i = 0; i < stretch.count; ++i) stretch.class_of[i] = labels_[ids[i]];
+        f(stretch);
+      }
+    });
+  }
+
+  void find_chances_of(const Stretch& stretch, const FreshDraw& draw,
+                       std::span<InverseChance> inverses) const {
+    const SampleId* ids = ids_.data() + stretch.first;
+    const float* losses = draw.weights.losses.data();
+    const double* thresholds = draw.thresholds.data();
+    const double per_loss = 1 / draw.weights.beta;
+    float x[BlockSamples] = {};
+    for (std::size_t i = 0; i < stretch.count; ++i) {
+      x[i] = static_cast<float>(static_cast<double>(losses[ids[i]]) * per_loss -
+                                thresholds[stretch.class_of[i]]);
+    }
+    inverse_chances(x, stretch.count, inverses.data() + stretch.first);
+  }
+
+  /// Raises one over each chance to the power of its class; their sum over each class.
+  [[nodiscard]] std::vector<double> raise(const FreshDraw* draw, std::span<InverseChance> inverses,
+                                          std::span<const float> exponents,
+                                          std::span<float> weights) const {
+    std::vector<double> sums(static_cast<std::size_t>(chunks_.size()) * class_count_);
+    for_each_stretch([&](const Stretch& stretch) {
+      if (draw != nullptr) find_chances_of(stretch, *draw, inverses);
+      float exponent[BlockSamples] = {};
+      for (std::size_t i = 0; i < stretch.count; ++i) exponent[i] = exponents[stretch.class_of[i]];
+      float* raised = weights.data() + stretch.first;
+      powers(inverses.data() + stretch.first, exponent, stretch.count, raised);
+      double* sum = sums.data() + stretch.chunk * class_count_;
+      for (std::size_t i = 0; i < stretch.count; ++i) {
+        sum[stretch.class_of[i]] += static_cast<double>(raised[i]);
+      }
+    });
+    add_rows(sums, class_count_);
+    return sums;
+  }
+
+  /// Whether one was held back.
+  [[nodiscard]] bool multiply(std::span<const Factor> factors, std::span<float> weights) const {
+    std::atomic<bool> is_held_back = false;
+    for_each_stretch([&](const Stretch& stretch) {
+      float most_over = 0;
+      float* weight = weights.data() + stretch.first;
+      for (std::size_t i = 0; i < stretch.count; ++i) {
+        const Factor& of_class = factors[stretch.class_of[i]];
+        const float multiplied = weight[i] * of_class.factor;
+        most_over = std::max(most_over, multiplied - of_class.most);
+        weight[i] = std::min(multiplied, of_class.most);
+      }
+      if (most_over > 0) is_held_back = true;
+    });
+    return is_held_back;
+  }
+
+  const Label* labels_;
+  std::span<const SampleId> ids_;
+  std::size_t class_count_;
+  Chunks chunks_;
+  const Workers& workers_;
+};
+
 }  // namespace
 
-void find_inverse_chances(const ClassIndex& classes, std::span<const SampleId> ids,
-                          const LossWeights& weights, std::span<const double> thresholds,
-                          const Workers& workers, std::span<InverseChance> inverses) {
-  const Chunks chunks{std::ssize(ids), 1 << 14};
-  const double per_loss = 1 / weights.beta;
-  classes.visit([&](auto labels) {
-    for_each_stretch(chunks, workers, [&](std::size_t, std::size_t first, std::size_t count) {
-      float x[BlockSamples] = {};
-      for (std::size_t i = 0; i < count; ++i) {
-        const auto id = static_cast<std::size_t>(ids[first + i]);
-        x[i] = static_cast<float>(static_cast<double>(weights.losses[id]) * per_loss -
-                                  thresholds[labels[id]]);
-      }
-      inverse_chances(x, count, inverses.data() + first);
-    });
-  });
-}
-
-void weigh_samples(const ClassIndex& classes, std::span<const SampleId> ids,
-                   std::span<const InverseChance> inverses, const ClassWeighing& weighing,
+void weigh_samples(const ClassIndex& classes, std::span<const SampleId> ids, const FreshDraw* draw,
+                   std::span<InverseChance> inverses, const ClassWeighing& weighing,
                    const Workers& workers, std::vector<float>& weights) {
-  if (all_are(weighing.lifts, 1) && all_are(weighing.exponents, 0)) return weights.clear();
-  weights.resize(ids.size());
-  const auto class_count = static_cast<std::size_t>(classes.class_count());
-  const Chunks chunks = chunks_for_sums(std::ssize(ids), std::ssize(ids), classes.class_count());
-  std::vector<Drawn> drawn(static_cast<std::size_t>(chunks.size()) * class_count);
-  std::atomic<bool> is_held_back = false;
+  const bool all_are_one = all_are(weighing.lifts, 1) && all_are(weighing.exponents, 0);
+  weights.resize(all_are_one ? 0 : ids.size());
   classes.visit([&](auto labels) {
-    for_each_stretch(chunks, workers, [&](std::size_t chunk, std::size_t first, std::size_t count) {
-      std::uint32_t class_of[BlockSamples];
-      float exponents[BlockSamples] = {};
-      for (std::size_t i = 0; i < count; ++i) {
-        class_of[i] = labels[static_cast<std::size_t>(ids[first + i])];
-        exponents[i] = weighing.exponents[class_of[i]];
-      }
-      float* weight = weights.data() + first;
-      powers(inverses.data() + first, exponents, count, weight);
-      Drawn* of_class = drawn.data() + chunk * class_count;
-      for (std::size_t i = 0; i < count; ++i) {
-        of_class[class_of[i]] += Drawn{static_cast<double>(weight[i]), 1};
-      }
-    });
-    add_rows(drawn, class_count);
-    const std::vector<Factors> factors = factors_of(drawn, weighing.lifts);
-    for_each_stretch(chunks, workers, [&](std::size_t, std::size_t first, std::size_t count) {
-      float highest = 0;
-      const Factors* factor = factors.data();
-      float* weight = weights.data();
-      for (std::size_t i = first; i < first + count; ++i) {
-        const Factors& of_class = factor[labels[static_cast<std::size_t>(ids[i])]];
-        const float in_class = weight[i] * of_class.in_class;
-        highest = std::max(highest, in_class);
-        weight[i] = std::min(in_class, MostInClass) * of_class.of_class;
-      }
-      if (highest > MostInClass) is_held_back = true;
-    });
+    const DrawnSamples drawn(labels, ids, classes.class_count(), workers);
+    if (!all_are_one) {
+      drawn.weigh(draw, inverses, weighing, weights);
+    } else if (draw != nullptr) {
+      drawn.find_chances(*draw, inverses);
+    }
   });
-  if (is_held_back) divide_by_mean(weights);
 }
 
 }  // namespace rcap

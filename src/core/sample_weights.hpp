@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -9,15 +10,15 @@
 
 namespace rcap {
 
-/// @param ids         drawn by `draw_weighted` from `weights`, which have not changed since
-/// @param thresholds  what that draw left in its `DrawScratch`
-/// @param inverses    one for each id
-void find_inverse_chances(const ClassIndex& classes, std::span<const SampleId> ids,
-                          const LossWeights& weights, std::span<const double> thresholds,
-                          const Workers& workers, std::span<InverseChance> inverses);
+/// A draw whose losses have not changed since.
+struct FreshDraw {
+  LossWeights weights;                 ///< what it was made with
+  std::span<const double> thresholds;  ///< what it left in its `DrawScratch`
+};
 
 /// What decides over the weights of the samples of each class.
 struct ClassWeighing {
+  std::span<const std::int64_t> counts;  ///< how many were drawn
   std::span<const float> lifts;
   std::span<const float> exponents;
 };
@@ -29,10 +30,12 @@ struct ClassWeighing {
 /// (the second factor at most 10), divided by the mean over all samples. So weights average 1, and
 /// a learning rate means what it does without them.
 ///
-/// @param ids      ascending, and `inverses` beside them
-/// @param weights  left empty where all are 1
-void weigh_samples(const ClassIndex& classes, std::span<const SampleId> ids,
-                   std::span<const InverseChance> inverses, const ClassWeighing& weighing,
+/// @param ids       ascending
+/// @param draw      what these ids come from, to find `inverses`; nullptr where they are known
+/// @param inverses  one over the chance of each id
+/// @param weights   left empty where all are 1
+void weigh_samples(const ClassIndex& classes, std::span<const SampleId> ids, const FreshDraw* draw,
+                   std::span<InverseChance> inverses, const ClassWeighing& weighing,
                    const Workers& workers, std::vector<float>& weights);
 
 }  // namespace rcap

@@ -25,8 +25,21 @@ std::vector<InverseChance> inverses_from(const Weights& values) {
 Weights weigh(const ClassIndex& classes, const Ids& ids, const Weights& inverses,
               const Weights& lifts, const Weights& exponents, int threads = 1) {
   Weights weights;
-  weigh_samples(classes, ids, inverses_from(inverses), {lifts, exponents}, threads, weights);
+  std::vector<InverseChance> known = inverses_from(inverses);
+  weigh_samples(classes, ids, nullptr, known, {classes.count_by_class(ids), lifts, exponents},
+                threads, weights);
   return weights;
+}
+
+/// One over the chances of samples that were just drawn.
+std::vector<InverseChance> chances_of(const ClassIndex& classes, const Ids& ids,
+                                      const FreshDraw& draw) {
+  std::vector<InverseChance> inverses(ids.size());
+  const Weights ones(draw.thresholds.size(), 1), zeros(draw.thresholds.size(), 0);
+  Weights weights;
+  weigh_samples(classes, ids, &draw, inverses, {classes.count_by_class(ids), ones, zeros}, 1,
+                weights);
+  return inverses;
 }
 
 TEST(WeighSamples, HasTheWorkedWeights) {
@@ -96,14 +109,13 @@ Estimates estimate_sum(std::span<const float> losses, std::span<const double> va
   const ClassIndex classes(std::vector<int>(12, 0));
   double weighted = 0, weighted_squares = 0, plain = 0, plain_squares = 0;
   DrawScratch scratch;
-  std::vector<InverseChance> inverses(4);
   for (int epoch = 0; epoch < Draws; ++epoch) {
     const RandomStream stream(8, Purpose::Selection, epoch);
     const std::vector<std::int64_t> four{4};
     const SampleSet drawn = draw_weighted(classes, {losses, beta}, four, stream, 1, &scratch);
     double sum = 0, mean = 0;
     const Ids ids = drawn.ids();
-    find_inverse_chances(classes, ids, {losses, beta}, scratch.thresholds, 1, inverses);
+    const auto inverses = chances_of(classes, ids, {{losses, beta}, scratch.thresholds});
     for (std::size_t i = 0; i < ids.size(); ++i) {
       const double value = values[static_cast<std::size_t>(ids[i])];
       sum += value * static_cast<double>(inverses[i].value());
@@ -139,11 +151,9 @@ TEST(InverseChancesOfADraw, MakeSumsUnbiasedWherePlainMeansAreNot) {
 TEST(InverseChancesOfADraw, AreThoseOfTheThreshold) {
   const std::vector<float> losses{0, 1, 2, 0.5F};
   const ClassIndex classes(std::vector<int>{0, 0, 0, 1});
-  std::vector<InverseChance> inverses(3);
-  const double none = -std::numeric_limits<double>::infinity();
-  find_inverse_chances(classes, Ids{1, 2, 3}, {losses, 1}, std::vector<double>{1, none}, 1,
-                       inverses);
-  EXPECT_EQ(inverses, inverses_from({1.581977F, 1.070650F, 1}));
+  const std::vector<double> thresholds{1, -std::numeric_limits<double>::infinity()};
+  EXPECT_EQ(chances_of(classes, {1, 2, 3}, {{losses, 1}, thresholds}),
+            inverses_from({1.581977F, 1.070650F, 1}));
 }
 
 }  // namespace

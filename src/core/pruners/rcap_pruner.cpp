@@ -189,26 +189,29 @@ void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
   const std::vector<double> weights =
       share_weights(this->epoch() < 0 ? class_errors(workers) : clip_and_judge(selected, workers));
   const auto sizes = classes().class_sizes();
-  const std::vector<std::int64_t> counts =
+  std::vector<std::int64_t> counts =
       split_budget(sizes, weights, keep_count(), options_.min_per_class);
   const LossWeights losses{memory_.stored_losses(), beta()};
   selected = draw_weighted(classes(), losses, counts, stream(Purpose::Selection, epoch), workers,
                            &scratch_);
   if (!is_robust()) return;
-  drawn_at_ = losses.beta;
   lifts_ = lifts_of(sizes, counts, weights, options_.robust.lift);
   exponents_ = unbias_exponents(sizes, counts, options_.robust.unbias);
+  drawn_ = {losses.beta, std::move(counts)};
 }
 
 void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
                        std::vector<float>& weights) {
   if (!is_robust()) return weights.clear();
-  if (drawn_at_) {  // else they came with a state: the losses of the draw may be gone
-    find_inverse_chances(classes(), ids, {memory_.stored_losses(), *drawn_at_}, scratch_.thresholds,
-                         workers, inverse_chances_);
-    drawn_at_.reset();
-  }
-  weigh_samples(classes(), ids, inverse_chances_, {lifts_, exponents_}, workers, weights);
+  // A selection that came with a state brings its chances along: the losses of its draw may be
+  // gone.
+  const bool is_fresh = drawn_.has_value();
+  const std::vector<std::int64_t> counts =
+      is_fresh ? std::move(drawn_->counts) : classes().count_by_class(ids);
+  const FreshDraw draw{{memory_.stored_losses(), is_fresh ? drawn_->beta : 1}, scratch_.thresholds};
+  weigh_samples(classes(), ids, is_fresh ? &draw : nullptr, inverse_chances_,
+                {counts, lifts_, exponents_}, workers, weights);
+  drawn_.reset();
 }
 
 }  // namespace rcap

@@ -103,6 +103,12 @@ class RcapPruner final : public Pruner {
   [[nodiscard]] bool is_robust() const noexcept {
     return options_.class_share == ClassShare::Robust;
   }
+  /// A draw whose chances are still to be found.
+  struct LastDraw {
+    double beta;
+    std::vector<std::int64_t> counts;  ///< of the classes
+  };
+
   [[nodiscard]] double beta() const;
   [[nodiscard]] std::vector<double> errors_over(const SampleSet& samples,
                                                 const Workers& workers) const;
@@ -131,8 +137,8 @@ class RcapPruner final : public Pruner {
   std::vector<float> lifts_, exponents_;        ///< of the classes, see `weigh_samples`
   std::vector<float> told_errors_;              ///< of the classes, from `observe_classes`
   bool has_told_errors_ = false;
-  bool has_started_ = false;        ///< first losses are known, where it can start later
-  std::optional<double> drawn_at_;  ///< beta of a draw whose chances are still to be found
+  bool has_started_ = false;  ///< first losses are known, where it can start later
+  std::optional<LastDraw> drawn_;
 };
 
 }  // namespace rcap
