@@ -56,16 +56,16 @@ def robust_draw(classes, counts, losses, start):
     return chances
 
 
-def robust_errors(means, sizes):
-    """Of the classes on new data: allowance 20."""
-    blurs = [1 / math.sqrt(n) for n in sizes]
-    return [m + 20 * sum(means) / len(means) * (blur - min(blurs)) for m, blur in zip(means, blurs, strict=True)]
+def robust_errors(means, sizes, budget, epochs):
+    """Of the classes on new data: allowance 50."""
+    visits = [epochs * min(1, budget / len(sizes) / n) for n in sizes]
+    return [m * (1 + 50 * v) for m, v in zip(means, visits, strict=True)]
 
 
-def robust_split(classes, taken, means, budget):
+def robust_split(classes, taken, means, budget, epochs):
     """Counts and lifts of the classes: focus 1, lift 10. At most one class may be full."""
     sizes = [len(members) for members in classes]
-    errors = robust_errors(means, sizes)
+    errors = robust_errors(means, sizes, budget, epochs)
     weights = [math.sqrt(k * e) for k, e in zip(taken, errors, strict=True)]
     shares = [budget * w / sum(weights) for w in weights]
     full = [j for j, share in enumerate(shares) if share >= sizes[j]]
@@ -102,7 +102,7 @@ def robust_cycle():
     limits = [max(losses[i] for i in members) for members in classes]
     means = [sum(losses[i] for i in members) / len(members) for members in classes]
     for epoch in range(2):
-        counts, lifts = robust_split(classes, taken, means, 9)
+        counts, lifts = robust_split(classes, taken, means, 9, epoch)
         chances = robust_draw(classes, counts, losses, stream_start(27, SELECTION, epoch))
         weights = robust_weights(classes, counts, lifts, chances)
         print(f"robust epoch {epoch}: counts {counts}, ids {sorted(chances)}")
@@ -113,7 +113,7 @@ def robust_cycle():
             for i in drawn:
                 losses[i] = min(single(single(0.05) * (i % 5)), limit)
             means.append(sum(losses[i] / chances[i] for i in drawn) / sum(1 / chances[i] for i in drawn))
-    errors = robust_errors(means, [len(members) for members in classes])
+    errors = robust_errors(means, [len(members) for members in classes], 9, 2)
     print("  class errors", [round(k * e, 6) for k, e in zip(taken, errors, strict=True)])
 
 

@@ -10,7 +10,7 @@ namespace rcap {
 
 void list_options(OptionFields& fields, RobustOptions& options) {
   fields.number("allowance", options.allowance, "C",
-                "how much more a class may err on new data the smaller it is, by 1 / sqrt(size)",
+                "how much more a class errs on new data for each time its samples were seen",
                 Range::between(0, 1e6));
   fields.number("focus", options.focus, "Q",
                 "of the split: 1 on the average class, more on the worst, 0 on none",
@@ -23,23 +23,26 @@ void list_options(OptionFields& fields, RobustOptions& options) {
                 Range{.low = 1, .high = 1e9, .low_is_open = true}, "off");
 }
 
-std::vector<double> errors_with_allowance(std::span<const double> mean_losses,
-                                          std::span<const std::int64_t> class_sizes,
-                                          double allowance) {
-  double sum = 0;
-  double classes = 0;
-  for (std::size_t j = 0; j < mean_losses.size(); ++j) {
+std::vector<double> expected_visits(std::span<const std::int64_t> class_sizes,
+                                    std::int64_t keep_count, std::int64_t epochs) {
+  const auto classes = static_cast<double>(
+      std::ranges::count_if(class_sizes, [](std::int64_t size) { return size > 0; }));
+  const double share = static_cast<double>(keep_count) / classes;
+  std::vector<double> visits(class_sizes.size());
+  for (std::size_t j = 0; j < visits.size(); ++j) {
     if (class_sizes[j] == 0) continue;
-    sum += mean_losses[j];
-    ++classes;
+    const double part = std::min(1.0, share / static_cast<double>(class_sizes[j]));
+    visits[j] = static_cast<double>(epochs) * part;
   }
-  const auto blur = [](std::int64_t size) { return 1 / std::sqrt(static_cast<double>(size)); };
-  const double least = blur(std::ranges::max(class_sizes));
-  std::vector<double> errors(mean_losses.begin(), mean_losses.end());
-  for (std::size_t j = 0; j < errors.size(); ++j) {
-    if (class_sizes[j] == 0) continue;
-    errors[j] += allowance * (sum / classes) * (blur(class_sizes[j]) - least);
-  }
+  return visits;
+}
+
+std::vector<double> errors_on_new_data(std::span<const double> mean_losses,
+                                       std::span<const double> visits, double allowance) {
+  std::vector<double> errors(mean_losses.size());
+  std::ranges::transform(
+      mean_losses, visits, errors.begin(),
+      [allowance](double loss, double seen) { return loss * (1 + allowance * seen); });
   return errors;
 }
 

@@ -22,34 +22,38 @@ auto near(double value, double bound = 5e-6) { return testing::DoubleNear(value,
 auto nearly(float value) { return testing::FloatNear(value, 5e-6F); }
 
 // The worked case of docs/algorithm.md: classes of 900, 90 and 10, of which 50, 40 and 10 were
-// taken and 100 shall be.
+// taken and 100 shall be, after 27 epochs.
 const Counts Sizes{900, 90, 10};
-const Values MeanLosses{0.2, 0.6, 0.1};
+const Values MeanLosses{0.2, 0.6, 0.4};
+constexpr std::int64_t Kept = 100;
+
+Values worked_errors() {
+  return errors_on_new_data(MeanLosses, expected_visits(Sizes, Kept, 27), 0.1);
+}
 
 Values worked_weights() {
-  const Values errors = errors_with_allowance(MeanLosses, Sizes, 100.0 / 3);
+  const Values errors = worked_errors();
   return robust_weights(Values{50 * errors[0], 40 * errors[1], 10 * errors[2]}, 1);
 }
 
-TEST(RobustShare, AllowsForWhatSmallClassesCannotKnow) {
-  EXPECT_THAT(errors_with_allowance(MeanLosses, Sizes, 100.0 / 3),
-              ElementsAre(near(0.2), near(1.320759), near(2.928944)));
-  EXPECT_THAT(errors_with_allowance(MeanLosses, Sizes, 0), ElementsAre(0.2, 0.6, 0.1));
+TEST(RobustShare, ExpectsASampleToBeSeenTheMoreOftenTheSmallerItsClass) {
+  // A third of 100 is a 27th of 900, ten 27ths of 90, and more than 10.
+  EXPECT_THAT(expected_visits(Sizes, Kept, 27), ElementsAre(near(1), near(10), 27));
+  EXPECT_THAT(expected_visits(Sizes, Kept, 0), Each(0));
+  EXPECT_THAT(expected_visits(Counts{50, 0, 50}, 10, 4), ElementsAre(0.4, 0, 0.4));
 }
 
-TEST(RobustShare, AllowanceFollowsTheScaleOfLossesAndLeavesEmptyClassesOut) {
-  const Values errors = errors_with_allowance(Values{2, 6, 1}, Sizes, 100.0 / 3);
-  EXPECT_THAT(errors, ElementsAre(near(2), near(13.20759, 5e-5), near(29.28944, 5e-5)));
-  EXPECT_THAT(errors_with_allowance(Values{2, 0, 4}, Counts{100, 0, 25}, 10),
-              ElementsAre(2, 0, near(7)));
-  EXPECT_THAT(errors_with_allowance(Values{2, 3}, Counts{50, 50}, 10), ElementsAre(2, 3));
+TEST(RobustShare, AllowsForWhatIsKnownByHeart) {
+  // 0.2 (1 + 0.1), 0.6 (1 + 1), 0.4 (1 + 2.7)
+  EXPECT_THAT(worked_errors(), ElementsAre(near(0.22), near(1.2), near(1.48)));
+  EXPECT_THAT(errors_on_new_data(MeanLosses, Values{1, 10, 27}, 0), ElementsAre(0.2, 0.6, 0.4));
 }
 
 TEST(RobustShare, SplitsTheWorkedBudget) {
   const Values weights = worked_weights();
-  EXPECT_THAT(weights, ElementsAre(near(3.162278), near(7.268450), near(5.411972)));
-  EXPECT_THAT(share_budget(Sizes, weights, 100), ElementsAre(near(27.28525), near(62.71475), 10));
-  EXPECT_THAT(split_budget(Sizes, weights, 100), ElementsAre(27, 63, 10));
+  EXPECT_THAT(weights, ElementsAre(near(3.316625), near(6.928203), near(3.847077)));
+  EXPECT_THAT(share_budget(Sizes, weights, Kept), ElementsAre(near(29.13629), near(60.86371), 10));
+  EXPECT_THAT(split_budget(Sizes, weights, Kept), ElementsAre(29, 61, 10));
 }
 
 TEST(RobustShare, FocusMovesTheFixedPointFromEqualCountsToErrorsAndBeyond) {
@@ -66,10 +70,10 @@ TEST(RobustShare, FocusMovesTheFixedPointFromEqualCountsToErrorsAndBeyond) {
 
 TEST(RobustShare, LiftsFullClassesToWhatTheirWeightAsksFor) {
   const Values weights = worked_weights();
-  EXPECT_THAT(lifts_of(Sizes, Counts{27, 63, 10}, weights, 10),
-              ElementsAre(1, 1, nearly(4.669641F)));
-  EXPECT_THAT(lifts_of(Sizes, Counts{27, 63, 10}, weights, 2), ElementsAre(1, 1, 2));
-  EXPECT_THAT(lifts_of(Sizes, Counts{27, 63, 10}, weights, 1), Each(1));
+  EXPECT_THAT(lifts_of(Sizes, Counts{29, 61, 10}, weights, 10),
+              ElementsAre(1, 1, nearly(3.379626F)));
+  EXPECT_THAT(lifts_of(Sizes, Counts{29, 61, 10}, weights, 2), ElementsAre(1, 1, 2));
+  EXPECT_THAT(lifts_of(Sizes, Counts{29, 61, 10}, weights, 1), Each(1));
 }
 
 TEST(RobustShare, LiftsNothingWhereNoClassGivesAnythingUp) {
@@ -81,10 +85,10 @@ TEST(RobustShare, LiftsNothingWhereNoClassGivesAnythingUp) {
 }
 
 TEST(RobustShare, UnbiasesAClassTheMoreTheRarerItIsDrawn) {
-  EXPECT_THAT(unbias_exponents(Sizes, Counts{27, 63, 10}, 30),
-              ElementsAre(1, nearly(0.104867F), 0));
-  EXPECT_THAT(unbias_exponents(Sizes, Counts{27, 63, 10}, 2), ElementsAre(1, nearly(0.514573F), 0));
-  EXPECT_THAT(unbias_exponents(Sizes, Counts{27, 63, 10}, std::nullopt), Each(0));
+  EXPECT_THAT(unbias_exponents(Sizes, Counts{29, 61, 10}, 30),
+              ElementsAre(1, nearly(0.114353F), 0));
+  EXPECT_THAT(unbias_exponents(Sizes, Counts{29, 61, 10}, 2), ElementsAre(1, nearly(0.561116F), 0));
+  EXPECT_THAT(unbias_exponents(Sizes, Counts{29, 61, 10}, std::nullopt), Each(0));
   EXPECT_THAT(unbias_exponents(Counts{100, 0, 10}, Counts{0, 0, 1}, 30), Each(0));
 }
 

@@ -52,16 +52,16 @@ TEST(WeighSamples, HasTheWorkedWeights) {
 }
 
 TEST(WeighSamples, LiftsClassesAndAveragesOne) {
-  // Counts 27, 63 and 10 with lifts 1, 1 and 4.66962: the others fall to 0.73155.
-  std::vector<int> labels(27, 0);
-  labels.insert(labels.end(), 63, 1);
+  // Counts 29, 61 and 10 with lifts 1, 1 and 3.379626: the others fall to 0.80778.
+  std::vector<int> labels(29, 0);
+  labels.insert(labels.end(), 61, 1);
   labels.insert(labels.end(), 10, 2);
   const ClassIndex classes(labels);
   Ids ids(100);
   std::iota(ids.begin(), ids.end(), 0);
-  const Weights weights = weigh(classes, ids, Weights(100, 1), {1, 1, 4.66962F}, {0.9F, 0.1F, 0});
-  EXPECT_THAT(weights.front(), weight_near(0.73155F));
-  EXPECT_THAT(weights.back(), weight_near(3.41605F));
+  const Weights weights = weigh(classes, ids, Weights(100, 1), {1, 1, 3.379626F}, {0.9F, 0.1F, 0});
+  EXPECT_THAT(weights.front(), weight_near(0.80778F));
+  EXPECT_THAT(weights.back(), weight_near(2.72999F));
   EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 100, 1e-4);
 }
 

@@ -13,13 +13,13 @@ namespace rcap {
 /// `docs/algorithm.md` derives every formula; all spans have an entry for each class.
 
 struct RobustOptions {
-  /// What a class of n samples knows less of its error on new data than the largest one, of N: this
-  /// times the mean class error times 1 / sqrt(n) - 1 / sqrt(N).
-  double allowance = 20;
+  /// How much more a class errs on new data than on what it was trained on, for each time that its
+  /// samples were seen: a part of its error.
+  double allowance = 0.1;
   /// 1 splits the budget for the average class; the larger, the more for the worst.
-  double focus = 1.5;
+  double focus = 1;
   /// The most that a sample of a class counts which is taken whole and should have more.
-  double lift = 3;
+  double lift = 10;
   /// How many times rarer than the others a class must be drawn for its samples to be weighed back
   /// wholly to the picture of the class; nothing: they never are.
   std::optional<double> unbias = 30;
@@ -27,10 +27,16 @@ struct RobustOptions {
 
 void list_options(OptionFields& fields, RobustOptions& options);
 
-/// The error of each class on new data, from the mean losses of what it was trained on.
-[[nodiscard]] std::vector<double> errors_with_allowance(std::span<const double> mean_losses,
-                                                        std::span<const std::int64_t> class_sizes,
-                                                        double allowance);
+/// How often a sample of each class has been seen after some epochs in which every class had the
+/// same share, as far as it has so many samples.
+[[nodiscard]] std::vector<double> expected_visits(std::span<const std::int64_t> class_sizes,
+                                                  std::int64_t keep_count, std::int64_t epochs);
+
+/// The error of each class on new data, from the mean losses of what it was trained on: these fall
+/// with every visit, whatever was learnt.
+[[nodiscard]] std::vector<double> errors_on_new_data(std::span<const double> mean_losses,
+                                                     std::span<const double> visits,
+                                                     double allowance);
 
 /// The weight of each class in the split of the budget.
 /// @param errors  of the classes, each times how many of its samples were selected

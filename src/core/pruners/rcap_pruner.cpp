@@ -143,7 +143,8 @@ std::vector<double> RcapPruner::robust_errors(std::vector<ClassLoss> losses,
     for (std::size_t j = 0; j < losses.size(); ++j) {
       if (losses[j].count > 0) means[j] = losses[j].sum / losses[j].weight;
     }
-    errors = errors_with_allowance(means, sizes, options_.robust.allowance);
+    errors = errors_on_new_data(means, expected_visits(sizes, keep_count(), epoch() + 1),
+                                options_.robust.allowance);
   }
   std::ranges::transform(taken, errors, errors.begin(), std::multiplies<>());
   return errors;

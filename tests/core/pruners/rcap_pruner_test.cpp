@@ -234,7 +234,7 @@ TEST(RcapPruner, SelectsAsPinned) {
 }
 
 constexpr RcapOptions Robust{.class_share = ClassShare::Robust,
-                             .robust = {.allowance = 20, .focus = 1, .lift = 10, .unbias = 30}};
+                             .robust = {.allowance = 50, .focus = 1, .lift = 10, .unbias = 30}};
 
 Losses losses_by_id(std::span<const SampleId> ids, float step, SampleId period) {
   Losses losses;
@@ -243,7 +243,7 @@ Losses losses_by_id(std::span<const SampleId> ids, float step, SampleId period) 
 }
 
 auto weights_near(const std::vector<float>& weights) {
-  return testing::Pointwise(FloatNear(2e-4F), weights);  // chances have 11 bits
+  return testing::Pointwise(FloatNear(5e-4F), weights);  // chances are off by up to 0.05 %
 }
 
 TEST(RobustRcap, SelectsAndWeighsAsPinned) {
@@ -253,17 +253,18 @@ TEST(RobustRcap, SelectsAndWeighsAsPinned) {
   std::iota(ids.begin(), ids.end(), 0);
   pruner.observe(ids, losses_by_id(ids, 0.1F, 7));
   Selection selection = pruner.select(0);
-  EXPECT_THAT(selection.ids, ElementsAre(8, 10, 24, 38, 40, 41, 42, 43, 44));
-  EXPECT_THAT(selection.weights, weights_near({1.083555F, 0.958222F, 0.958222F, 1.050559F,
-                                               0.988769F, 0.960672F, 1.0F, 1.0F, 1.0F}));
+  EXPECT_THAT(selection.ids, ElementsAre(8, 10, 23, 24, 28, 38, 40, 41, 42));
+  EXPECT_THAT(selection.weights, weights_near({1.014374F, 0.978169F, 0.996002F, 0.978169F,
+                                               1.033285F, 1.010404F, 0.997774F, 0.991822F, 1.0F}));
   pruner.observe(selection.ids, losses_by_id(selection.ids, 0.05F, 5));
   selection = pruner.select(1);
-  EXPECT_THAT(selection.ids, ElementsAre(6, 20, 30, 33, 37, 41, 42, 43, 44));
-  EXPECT_THAT(selection.weights, weights_near({0.703565F, 0.703565F, 0.709634F, 0.6553F, 0.709634F,
-                                               0.739694F, 1.592869F, 1.592869F, 1.592869F}));
+  EXPECT_THAT(selection.ids, ElementsAre(6, 12, 20, 30, 37, 41, 42, 43, 44));
+  EXPECT_THAT(selection.weights,
+              weights_near({0.910166F, 0.971484F, 0.910166F, 0.913247F, 0.913247F, 0.965324F,
+                            1.138788F, 1.138788F, 1.138788F}));
   pruner.observe(selection.ids, losses_by_id(selection.ids, 0.05F, 5));
-  EXPECT_THAT(pruner.class_errors(), ElementsAre(DoubleNear(0.05, 1e-4), DoubleNear(0.9728, 1e-3),
-                                                 DoubleNear(2.383949, 1e-3)));
+  EXPECT_THAT(pruner.class_errors(), ElementsAre(DoubleNear(1.703789, 1e-3), DoubleNear(3.9, 2e-3),
+                                                 DoubleNear(45.45, 1e-2)));
 }
 
 TEST(RobustRcap, IsTheGroupRuleWithoutItsCures) {
