@@ -32,7 +32,7 @@ build: setup  ## build the program build/rcap
 	$(CMAKE) --build --preset release
 
 demo: build  ## build, train on Fashion-MNIST and compare the methods
-	build/rcap study plans/demo.toml --out demo-out
+	build/rcap study plans/demo.toml --out demo-out --jobs 2
 
 test: check build  ## run every check, then every test, optimised, under sanitizers, fuzzed, from Python
 	$(CTEST) --preset release
