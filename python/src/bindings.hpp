@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include <nanobind/nanobind.h>
 
@@ -14,6 +15,23 @@ namespace nb = nanobind;
 struct PrunerHandle {
   std::unique_ptr<Pruner> pruner;
   std::uint64_t seed = 0;
+  mutable std::mutex mutex;  ///< see `Turn`
+};
+
+/// While it lives no other thread of Python uses the pruner. Who has to wait lets go of the
+/// interpreter's lock: the one who is waited for may need it to end.
+///
+/// Nothing that could run code of Python may be called meanwhile, it could come back for a turn.
+class Turn {
+ public:
+  explicit Turn(const PrunerHandle& handle) : lock_(handle.mutex, std::try_to_lock) {
+    if (lock_) return;
+    const nb::gil_scoped_release released;
+    lock_.lock();
+  }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
 };
 
 void bind_errors(nb::module_& module);   ///< the exceptions of the core, with their texts

@@ -24,6 +24,7 @@ template <bool InOrder>
 PySelection select(PrunerHandle& self, std::int64_t epoch) {
   Selection selection;
   {
+    const Turn turn(self);
     const nb::gil_scoped_release released;
     const Selection& chosen = self.pruner->select(epoch);
     selection = InOrder ? in_training_order(chosen, self.seed) : chosen;
@@ -34,41 +35,59 @@ PySelection select(PrunerHandle& self, std::int64_t epoch) {
 }
 
 template <class Real>
-void observe_spans(Pruner& pruner, std::span<const SampleId> ids, std::span<const Real> losses) {
-  if (ids.size() < LongCall) return pruner.observe(ids, losses);
+void observe_spans(const PrunerHandle& self, std::span<const SampleId> ids,
+                   std::span<const Real> losses) {
+  const Turn turn(self);
+  if (ids.size() < LongCall) return self.pruner->observe(ids, losses);
   const nb::gil_scoped_release released;
-  pruner.observe(ids, losses);
+  self.pruner->observe(ids, losses);
 }
 
 /// What a batch brings: an int64 array of ids and a float32 array of losses, in a third of the
 /// time that any kind of array takes. False if they are something else.
-bool observe_batch(Pruner& pruner, nb::handle ids_object, nb::handle losses_object) {
+bool observe_batch(const PrunerHandle& self, nb::handle ids_object, nb::handle losses_object) {
   const Buffer ids(ids_object);
   const Buffer losses(losses_object);
   if (!ids.holds<SampleId>() || !losses.holds<float>()) return false;
-  observe_spans(pruner, ids.span<SampleId>(), losses.span<float>());
+  observe_spans(self, ids.span<SampleId>(), losses.span<float>());
   return true;
 }
 
 void observe(PrunerHandle& self, nb::handle ids_object, nb::handle losses_object) {
-  if (observe_batch(*self.pruner, ids_object, losses_object)) return;
+  if (observe_batch(self, ids_object, losses_object)) return;
   std::vector<SampleId> storage;
   const Array ids_array = as_array("observe: ids", ids_object);
   const Array losses = as_array("observe: losses", losses_object);
   const auto ids = as_ids("observe: ids", ids_array, storage);
   const nb::dlpack::dtype type = losses.dtype();
-  if (type == nb::dtype<float>()) return observe_spans(*self.pruner, ids, span_of<float>(losses));
-  if (type == nb::dtype<double>()) return observe_spans(*self.pruner, ids, span_of<double>(losses));
+  if (type == nb::dtype<float>()) return observe_spans(self, ids, span_of<float>(losses));
+  if (type == nb::dtype<double>()) return observe_spans(self, ids, span_of<double>(losses));
   refuse_type("observe: losses", "float32 or float64", type);
 }
 
 nb::bytes state(const PrunerHandle& self) {
-  const std::vector<std::byte> bytes = self.pruner->state();
+  std::vector<std::byte> bytes;
+  {
+    const Turn turn(self);
+    const nb::gil_scoped_release released;
+    bytes = self.pruner->state();
+  }
   return nb::bytes(bytes.data(), bytes.size());
 }
 
 void set_state(PrunerHandle& self, const nb::bytes& bytes) {
+  const Turn turn(self);
+  const nb::gil_scoped_release released;
   self.pruner->set_state({static_cast<const std::byte*>(bytes.data()), bytes.size()});
+}
+
+/// A function of Python that asks a pruner for something that changes.
+template <class Result>
+auto in_turn(Result (Pruner::*ask)() const) {
+  return [ask](const PrunerHandle& self) {
+    const Turn turn(self);
+    return (*self.pruner.*ask)();
+  };
 }
 
 nb::object class_sizes(const PrunerHandle& self) {
@@ -98,7 +117,8 @@ void bind_pruner(nb::module_& module) {
       ">>> pruner.observe(first, [0.7, 0.3])  # of use to methods that learn from losses\n"
       ">>> second = pruner.select(1).ids\n"
       ">>> sorted([*first.tolist(), *second.tolist()])  # all, before any repeat\n"
-      "[0, 1, 2, 3]")
+      "[0, 1, 2, 3]\n\n"
+      "Threads may share a pruner: their calls take turns, in whatever order they come.")
       .def_prop_ro("method",
                    [](const PrunerHandle& self) { return std::string(self.pruner->method()); })
       .def_prop_ro(
@@ -128,19 +148,17 @@ void bind_pruner(nb::module_& module) {
       .def_prop_ro(
           "keep_count", [](const PrunerHandle& self) { return self.pruner->keep_count(); },
           "How many samples a pruned epoch trains on.")
-      .def_prop_ro(
-          "epoch", [](const PrunerHandle& self) { return self.pruner->epoch(); },
-          "The epoch last selected; -1 before the first.")
-      .def_prop_ro(
-          "pending_count", [](const PrunerHandle& self) { return self.pruner->pending_count(); },
-          "Samples of the current selection that have not been observed yet.")
+      .def_prop_ro("epoch", in_turn(&Pruner::epoch),
+                   "The epoch last selected; -1 before the first.")
+      .def_prop_ro("pending_count", in_turn(&Pruner::pending_count),
+                   "Samples of the current selection that have not been observed yet.")
       .def_prop_ro(
           "needs_initial_losses",
           [](const PrunerHandle& self) { return self.pruner->needs_initial_losses(); },
           "Whether every sample must be observed once before the first select.")
       .def(
           "pending_ids",
-          [](const PrunerHandle& self) { return as_numpy(self.pruner->pending_ids()); },
+          [](const PrunerHandle& self) { return as_numpy(in_turn(&Pruner::pending_ids)(self)); },
           "Those samples, ascending.")
       .def("select", select<false>, nb::arg("epoch"),
            "The samples of an epoch, ascending. The same epoch again gives the same ones.")
@@ -152,7 +170,10 @@ void bind_pruner(nb::module_& module) {
       .def(
           "observe_classes",
           [](PrunerHandle& self, nb::handle errors) {
-            self.pruner->observe_classes(numbers_of<double>("observe_classes: errors", errors));
+            const std::vector<double> numbers =
+                numbers_of<double>("observe_classes: errors", errors);
+            const Turn turn(self);
+            self.pruner->observe_classes(numbers);
           },
           nb::arg("errors"),
           "Tells the error of every class on data that is not trained on, such as the mean loss of "
@@ -167,12 +188,18 @@ void bind_pruner(nb::module_& module) {
       .def(
           "save",
           [](const PrunerHandle& self, const std::filesystem::path& path) {
+            const Turn turn(self);
+            const nb::gil_scoped_release released;
             self.pruner->save(path);
           },
           nb::arg("path"), "Writes all state, atomically.")
       .def(
           "load",
-          [](PrunerHandle& self, const std::filesystem::path& path) { self.pruner->load(path); },
+          [](PrunerHandle& self, const std::filesystem::path& path) {
+            const Turn turn(self);
+            const nb::gil_scoped_release released;
+            self.pruner->load(path);
+          },
           nb::arg("path"), "Continues exactly where `save` was called, also in mid-epoch.")
       .def("state", state, "The bytes that `save` would write.")
       .def("set_state", set_state, nb::arg("state"), "As `load`, from the bytes of `state`.");
