@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/start_threads.hpp"
+
 namespace rcap {
 namespace {
 
@@ -26,16 +28,13 @@ void wait_while(const std::atomic<int>& value, int old) {
 
 class Workers::Team {
  public:
-  explicit Team(int count) {
-    for (int worker = 1; worker < count; ++worker) {
-      helpers_.emplace_back([this, worker] { help(worker); });
-    }
-  }
+  explicit Team(int count)
+      : helpers_(start_threads(count - 1, [this](int number) { help(number + 1); })) {}
 
   ~Team() {
     stopping_ = true;
     start_pass();
-    helpers_.clear();  // joins
+    for (std::thread& helper : helpers_) helper.join();
   }
 
   Team(const Team&) = delete;
@@ -89,7 +88,7 @@ class Workers::Team {
   const std::function<void(std::int64_t, int)>* work_ = nullptr;
   std::exception_ptr failure_;
   std::mutex failure_mutex_;
-  std::vector<std::jthread> helpers_;
+  std::vector<std::thread> helpers_;  ///< last: they use the others
 };
 
 Workers::Workers(int threads) : count_(std::max(1, threads)) {}

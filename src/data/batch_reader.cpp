@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/start_threads.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -27,9 +28,7 @@ class BatchReader::Work {
       slot.images.resize(numbers_per_image() * static_cast<std::size_t>(options.batch_size));
       slot.labels.resize(static_cast<std::size_t>(options.batch_size));
     }
-    for (int i = 0; !ready && i < options.workers; ++i) {
-      threads_.emplace_back([this] { make_ready(); });
-    }
+    if (!ready) threads_ = start_threads(options.workers, [this](int) { make_ready(); });
   }
 
   ~Work() {
@@ -218,7 +217,8 @@ class BatchReader::Work {
   int under_way_ = 0;
   bool starting_ = false;  ///< `start` waits until nothing is under way
   bool stopping_ = false;
-  std::vector<std::thread> threads_;  ///< none where images lie in memory
+  std::vector<std::thread> threads_;  ///< none where images lie in memory, or where
+                                      ///< the system has none: `next` makes batches then
 };
 
 BatchReader::BatchReader(const Split& split, const Transform& transform, const Options& options)

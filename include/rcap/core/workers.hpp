@@ -7,7 +7,8 @@
 namespace rcap {
 
 /// Threads that share passes over the data. They start with the first pass, sleep between
-/// passes and end with the object. One pass at a time.
+/// passes and end with the object. One pass at a time. Where the system has no more threads to
+/// give, those that there are do the work.
 ///
 /// A pruner keeps its workers: a thread made anew may have to wait milliseconds for a
 /// processor, as long as a whole selection. After a fork the child, which has none of the
