@@ -61,6 +61,20 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
 
 std::optional<std::int64_t> Pruner::planned_batches(std::int64_t epochs,
                                                     std::int64_t batch_size) const {
+  constexpr std::int64_t MostEpochs = std::numeric_limits<std::int32_t>::max();
+  if (epochs < 0 || epochs > MostEpochs) {
+    throw InvalidArgument(formatted("planned_batches: epochs is {}; it must lie between 0 and {}",
+                                    epochs, MostEpochs));
+  }
+  if (batch_size < 1) {
+    throw InvalidArgument(
+        formatted("planned_batches: batch_size is {}; it must be at least 1", batch_size));
+  }
+  return plan_batches(epochs, batch_size);
+}
+
+std::optional<std::int64_t> Pruner::plan_batches(std::int64_t epochs,
+                                                 std::int64_t batch_size) const {
   return epochs * batches_of(keep_count_, batch_size);
 }
 

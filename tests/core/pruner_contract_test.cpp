@@ -174,6 +174,17 @@ TEST_P(EveryMethod, RefusesEpochsThatAreNegativeOrPast) {
               HasSubstr("epoch 2 lies before epoch 3"));
 }
 
+TEST_P(EveryMethod, PlansNoBatchesForEpochsOrBatchSizesThatCannotBe) {
+  const auto pruner = make();
+  const auto refusal = [&](std::int64_t epochs, std::int64_t batch_size) {
+    return message_of<InvalidArgument>([&] { (void)pruner->planned_batches(epochs, batch_size); });
+  };
+  EXPECT_THAT(refusal(-1, 8), HasSubstr("epochs is -1; it must lie between 0 and 2147483647"));
+  EXPECT_THAT(refusal(std::int64_t{1} << 40, 8), HasSubstr("epochs is 1099511627776"));
+  EXPECT_THAT(refusal(1, 0), HasSubstr("batch_size is 0; it must be at least 1"));
+  EXPECT_THAT(refusal(1, -3), HasSubstr("batch_size is -3"));
+}
+
 TEST_P(EveryMethod, TakesObservationsOnlyWhenThereIsSomethingToObserve) {
   const auto pruner = make();
   const std::vector<SampleId> ids{0};

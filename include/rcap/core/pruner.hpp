@@ -81,8 +81,11 @@ class Pruner {
 
   /// How many batches a run of `epochs` will make, so that a learning rate can fall over
   /// exactly these; nothing where the method cannot tell beforehand.
-  [[nodiscard]] virtual std::optional<std::int64_t> planned_batches(std::int64_t epochs,
-                                                                    std::int64_t batch_size) const;
+  /// @param epochs      0 to 2^31 - 1
+  /// @param batch_size  at least 1
+  /// @throws InvalidArgument  on others
+  [[nodiscard]] std::optional<std::int64_t> planned_batches(std::int64_t epochs,
+                                                            std::int64_t batch_size) const;
 
   /// The samples of `epoch`, which lies after the last one selected. The same epoch
   /// again gives the same selection again, whatever was observed in between: that is
@@ -151,6 +154,9 @@ class Pruner {
   virtual void weigh(std::span<const SampleId>, const Workers&, std::vector<float>& weights) {
     weights.clear();
   }
+  /// What `planned_batches` gives, of arguments that it has checked.
+  [[nodiscard]] virtual std::optional<std::int64_t> plan_batches(std::int64_t epochs,
+                                                                 std::int64_t batch_size) const;
   /// Names the fields of the method's own state.
   virtual void list_state(StateFields&) {}
   /// "name=value" of each option beside pruning_rate and seed that shapes selections.

@@ -52,8 +52,8 @@ void BanditPruner::record(std::span<const SampleId> ids, std::span<const float> 
   }
 }
 
-std::optional<std::int64_t> BanditPruner::planned_batches(std::int64_t epochs,
-                                                          std::int64_t batch_size) const {
+std::optional<std::int64_t> BanditPruner::plan_batches(std::int64_t epochs,
+                                                       std::int64_t batch_size) const {
   const bool first_is_full = options_.full_first_epoch && epochs > 0;
   return (first_is_full ? batches_of(classes().sample_count(), batch_size) : 0) +
          (first_is_full ? epochs - 1 : epochs) * batches_of(keep_count(), batch_size);

@@ -64,8 +64,9 @@ InfoBatchPruner::InfoBatchPruner(std::shared_ptr<const ClassIndex> classes,
   if (options.batch_size) {
     const std::int64_t epoch_batches =
         batches_of(this->classes().sample_count(), *options.batch_size);
-    total_batches_ = std::llround((1 - common.pruning_rate) * static_cast<double>(options.epochs) *
-                                  static_cast<double>(epoch_batches));
+    const double wanted = (1 - common.pruning_rate) * static_cast<double>(options.epochs) *
+                          static_cast<double>(epoch_batches);
+    total_batches_ = std::max(std::llround(wanted), 1LL);  // who trains wants to train on something
   }
 }
 
@@ -80,7 +81,7 @@ bool InfoBatchPruner::prunes(std::int64_t epoch) const {
          options_.annealing * static_cast<double>(options_.epochs);
 }
 
-std::optional<std::int64_t> InfoBatchPruner::planned_batches(std::int64_t epochs,
+std::optional<std::int64_t> InfoBatchPruner::plan_batches(std::int64_t epochs,
                                                              std::int64_t batch_size) const {
   if (epochs != options_.epochs || batch_size != options_.batch_size) return std::nullopt;
   return total_batches_;

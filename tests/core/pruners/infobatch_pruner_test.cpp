@@ -99,6 +99,7 @@ TEST(InfoBatch, BudgetModeCountsTheBatchesOfTheWholeRun) {
   EXPECT_EQ(batches(0.7), 23'460);
   EXPECT_EQ(batches(0.8), 15'640);
   EXPECT_EQ(batches(0.9), 7'820);
+  EXPECT_EQ(batches(0.99999), 1);  // of 0.782
 }
 
 TEST(InfoBatch, BudgetModeEndsAtTheBudgetInMidEpoch) {

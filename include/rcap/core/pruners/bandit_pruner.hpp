@@ -50,15 +50,14 @@ class BanditPruner final : public Pruner {
   BanditPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
                const BanditOptions& options);
 
-  [[nodiscard]] std::optional<std::int64_t> planned_batches(std::int64_t epochs,
-                                                            std::int64_t batch_size) const override;
-
   /// The rank number of each sample now.
   [[nodiscard]] std::vector<float> scores() const;
   [[nodiscard]] std::span<const float> means() const noexcept { return means_; }
   [[nodiscard]] std::span<const float> variances() const noexcept { return variances_; }
 
  private:
+  [[nodiscard]] std::optional<std::int64_t> plan_batches(std::int64_t epochs,
+                                                         std::int64_t batch_size) const override;
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void list_state(StateFields& fields) override;

@@ -18,9 +18,9 @@ struct InfoBatchOptions {
   double annealing = 0.875;
   std::int64_t epochs = 0;  ///< of the whole run; must be given
   /// Batch size of the run. With it the common `pruning_rate` is met over the whole run
-  /// (budget mode): round((1 - rate) * epochs * batches of an epoch) batches in all; the
-  /// epoch in which they end is cut short, and later ones are empty. Without it the
-  /// method runs as published and `pruning_rate` has no effect.
+  /// (budget mode): round((1 - rate) * epochs * batches of an epoch) batches in all, at least one;
+  /// the epoch in which they end is cut short, and later ones are empty. Without it the method runs
+  /// as published and `pruning_rate` has no effect.
   std::optional<std::int64_t> batch_size = std::nullopt;
 };
 
@@ -36,11 +36,10 @@ class InfoBatchPruner final : public Pruner {
 
   [[nodiscard]] bool weighs() const noexcept override { return true; }
 
-  /// Known in budget mode only, for the epochs and the batch size of the options.
-  [[nodiscard]] std::optional<std::int64_t> planned_batches(std::int64_t epochs,
-                                                            std::int64_t batch_size) const override;
-
  private:
+  /// Known in budget mode only, for the epochs and the batch size of the options.
+  [[nodiscard]] std::optional<std::int64_t> plan_batches(std::int64_t epochs,
+                                                         std::int64_t batch_size) const override;
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void weigh(std::span<const SampleId> ids, const Workers& workers,
