@@ -75,8 +75,8 @@ def table(results, about):
         return f"{value['median']:.{digits}f} ({value['min']:.{digits}f}-{value['max']:.{digits}f})"
 
     lines = [
-        "| classes | pruned | select, ns a sample | over the floor | over `paper` | two threads | two threads, quickest epochs"
-        " | NumPy, ns a sample | faster than NumPy | observe, ns | bytes a sample |",
+        "| classes | pruned | select, ns a sample | over the floor | over `paper` | two threads"
+        " | two threads, quickest epochs | NumPy, ns a sample | faster than NumPy | observe, ns | bytes a sample |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for result in results:

@@ -82,7 +82,7 @@ bool InfoBatchPruner::prunes(std::int64_t epoch) const {
 }
 
 std::optional<std::int64_t> InfoBatchPruner::plan_batches(std::int64_t epochs,
-                                                             std::int64_t batch_size) const {
+                                                          std::int64_t batch_size) const {
   if (epochs != options_.epochs || batch_size != options_.batch_size) return std::nullopt;
   return total_batches_;
 }
