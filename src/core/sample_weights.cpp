@@ -68,7 +68,20 @@ class DrawnSamples {
     for_each_stretch([&](const Stretch& stretch) { find_chances_of(stretch, draw, inverses); });
   }
 
+  /// The weights where samples of one class weigh the same.
   /// @param draw  to find `inverses` with; nullptr where they are known
+  void weigh_classes(const FreshDraw* draw, std::span<InverseChance> inverses,
+                     std::span<const Factor> factors, std::span<float> weights) const {
+    for_each_stretch([&](const Stretch& stretch) {
+      if (draw != nullptr) find_chances_of(stretch, *draw, inverses);
+      float* weight = weights.data() + stretch.first;
+      for (std::size_t i = 0; i < stretch.count; ++i) {
+        weight[i] = factors[stretch.class_of[i]].factor;
+      }
+    });
+  }
+
+  /// The weights of any samples.
   void weigh(const FreshDraw* draw, std::span<InverseChance> inverses,
              const ClassWeighing& weighing, std::span<float> weights) const {
     const std::vector<double> sums = raise(draw, inverses, weighing.exponents, weights);
@@ -162,14 +175,18 @@ class DrawnSamples {
 void weigh_samples(const ClassIndex& classes, std::span<const SampleId> ids, const FreshDraw* draw,
                    std::span<InverseChance> inverses, const ClassWeighing& weighing,
                    const Workers& workers, std::vector<float>& weights) {
-  const bool all_are_one = all_are(weighing.lifts, 1) && all_are(weighing.exponents, 0);
+  const bool alike_in_class = all_are(weighing.exponents, 0);
+  const bool all_are_one = alike_in_class && all_are(weighing.lifts, 1);
   weights.resize(all_are_one ? 0 : ids.size());
   classes.visit([&](auto labels) {
     const DrawnSamples drawn(labels, ids, classes.class_count(), workers);
-    if (!all_are_one) {
+    if (all_are_one) {
+      if (draw != nullptr) drawn.find_chances(*draw, inverses);
+    } else if (alike_in_class) {
+      const std::vector<double> ones(weighing.counts.begin(), weighing.counts.end());
+      drawn.weigh_classes(draw, inverses, factors_of(ones, weighing), weights);
+    } else {
       drawn.weigh(draw, inverses, weighing, weights);
-    } else if (draw != nullptr) {
-      drawn.find_chances(*draw, inverses);
     }
   });
 }

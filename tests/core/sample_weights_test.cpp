@@ -63,6 +63,8 @@ TEST(WeighSamples, LiftsClassesAndAveragesOne) {
   EXPECT_THAT(weights.front(), weight_near(0.80778F));
   EXPECT_THAT(weights.back(), weight_near(2.72999F));
   EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 100, 1e-4);
+  // Without exponents chances do not matter.
+  EXPECT_EQ(weigh(classes, ids, Weights(100, 7), {1, 1, 3.379626F}, {0, 0, 0}), weights);
 }
 
 TEST(WeighSamples, HoldsBackOneThatWasDrawnAgainstTheOdds) {

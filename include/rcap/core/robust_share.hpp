@@ -22,7 +22,7 @@ struct RobustOptions {
   double lift = 10;
   /// How many times rarer than the others a class must be drawn for its samples to be weighed back
   /// wholly to the picture of the class; nothing: they never are.
-  std::optional<double> unbias = 30;
+  std::optional<double> unbias = std::nullopt;
 };
 
 void list_options(OptionFields& fields, RobustOptions& options);
