@@ -227,7 +227,7 @@ def test_tells_class_errors_to_the_pruner():
     sampler = PruningSampler(rcap.RCAP([0] * 50 + [1] * 50, class_share="robust", initial_loss="log-c"))
     sampler.observe_classes(torch.tensor([0.1, 0.9], requires_grad=True))
     counts = np.bincount(np.array(list(sampler)) // 50)
-    assert counts.tolist() == [2, 8]  # as 0.1 and 0.9 to the power of 1.5 / 2.5: 2.1 to 7.9
+    assert counts.tolist() == [3, 7]  # as the roots of 0.1 and 0.9: 2.5 to 7.5
     with pytest.raises(rcap.InvalidArgument, match="3 errors for 2 classes"):
         sampler.observe_classes([0.1, 0.2, 0.3])
 

@@ -136,13 +136,13 @@ class Selecting(CliTest):
         self.assertFalse(np.array_equal(training, ascending))
 
     def test_weights_of_the_robust_rule_average_one(self):
-        ids = self.select("--losses", "initial.npy", "--class-share", "robust", "--weights", "weights.npy")
+        robust = ["--class-share", "robust", "--unbias", 2]
+        ids = self.select("--losses", "initial.npy", *robust, "--weights", "weights.npy")
         weights = self.get("weights.npy")
         self.assertEqual((len(weights), weights.dtype), (len(ids), np.float32))
         self.assertAlmostEqual(float(weights.mean()), 1, places=4)
         self.assertGreater(weights.max(), weights.min())
-        told = self.run_rcap("select", "--labels", "labels.npy", "--losses", "initial.npy", "--class-share", "robust",
-                             "--out", "ids.npy")
+        told = self.run_rcap("select", "--labels", "labels.npy", "--losses", "initial.npy", *robust, "--out", "ids.npy")
         self.assertIn("--weights FILE writes them", told.stdout)
 
     def test_a_method_without_weights_is_not_asked_for_them(self):
