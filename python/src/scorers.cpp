@@ -1,3 +1,6 @@
+#include <string>
+#include <utility>
+
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "rcap/core/scorers/divergence_scorer.hpp"
@@ -9,28 +12,42 @@ namespace {
 
 using nb::literals::operator""_a;
 
-/// Outputs of a network, a row for each id, flattened.
-Array as_rows(const char* name, nb::handle object) {
+/// Outputs of a network, a row for each of `count` ids, flattened.
+Array as_rows(const char* name, nb::handle object, std::size_t count) {
   const nb::object numpy = nb::module_::import_("numpy");
   const nb::object rows = numpy.attr("asarray")(object, "dtype"_a = "float32");
   if (nb::cast<int>(rows.attr("ndim")) != 2) {
     throw InvalidArgument(std::string(name) + " must have two dimensions, samples x classes");
   }
+  const auto row_count = nb::cast<std::size_t>(rows.attr("shape")[nb::int_(0)]);
+  if (row_count != count) {
+    throw InvalidArgument(std::string(name) + " has " + std::to_string(row_count) + " rows for " +
+                          std::to_string(count) + " ids; give a row for each, samples x classes");
+  }
   return as_array(name, rows.attr("reshape")(-1));
+}
+
+ClassId as_class(const char* name, auto value) {
+  if (std::in_range<ClassId>(value)) return static_cast<ClassId>(value);
+  throw InvalidArgument(std::string(name) + ": " + std::to_string(value) + " is no class");
 }
 
 std::vector<ClassId> as_classes(const char* name, nb::handle object) {
   const Array array = as_array(name, object);
-  return with_integers(
-      name, array, [](auto values) { return std::vector<ClassId>(values.begin(), values.end()); });
+  return with_integers(name, array, [name](auto values) {
+    std::vector<ClassId> classes;
+    for (const auto value : values) classes.push_back(as_class(name, value));
+    return classes;
+  });
 }
 
 template <class Scorer>
 void add_outputs(Scorer& scorer, nb::handle ids_object, nb::handle outputs, const char* name) {
   std::vector<SampleId> storage;
   const Array ids_array = as_array("ids", ids_object);
-  const Array rows = as_rows(name, outputs);
-  scorer.add(as_ids("ids", ids_array, storage), span_of<float>(rows));
+  const auto ids = as_ids("ids", ids_array, storage);
+  const Array rows = as_rows(name, outputs, ids.size());
+  scorer.add(ids, span_of<float>(rows));
 }
 
 }  // namespace
@@ -98,7 +115,7 @@ void bind_scorers(nb::module_& module) {
       .def(
           "__init__",
           [](RecallScorer* self, std::int64_t class_count) {
-            new (self) RecallScorer(static_cast<ClassId>(class_count));
+            new (self) RecallScorer(as_class("class_count", class_count));
           },
           "class_count"_a)
       .def(

@@ -220,3 +220,25 @@ def test_scorers_score():
     np.testing.assert_allclose(recalls.recalls(), [0.5, 1.0, 0.0])
     with pytest.raises(rcap.InvalidArgument, match="two dimensions"):
         margins.add([0], [1.0, 2.0, 3.0])
+
+
+def test_scorers_refuse_what_only_fits_by_its_size():
+    outputs = np.zeros((2, 3), np.float32)
+    for scorer in (rcap.MarginScorer(LABELS), rcap.DivergenceScorer(LABELS, epochs=3, window=3)):
+        with pytest.raises(rcap.InvalidArgument, match="3 rows for 2 ids; give a row for each, samples x classes"):
+            scorer.add([0, 1], outputs.T)
+    recalls = rcap.RecallScorer(3)
+    with pytest.raises(rcap.InvalidArgument, match="labels: 4294967297 is no class"):
+        recalls.add([2**32 + 1], [1])
+    with pytest.raises(rcap.InvalidArgument, match="predictions: -4294967296 is no class"):
+        recalls.add([1], [-2**32])
+    with pytest.raises(rcap.InvalidArgument, match="class_count: 4294967298 is no class"):
+        rcap.RecallScorer(2**32 + 2)
+
+
+@pytest.mark.parametrize(("epochs", "batch_size", "text"), [
+    (1, 0, "batch_size is 0"), (1, -1, "batch_size is -1"), (-1, 8, "epochs is -1"),
+    (2**31, 8, "epochs is 2147483648")])
+def test_batches_are_not_planned_for_what_cannot_be(epochs, batch_size, text):
+    with pytest.raises(rcap.InvalidArgument, match=text):
+        pruner_of("rs2").planned_batches(epochs, batch_size)
