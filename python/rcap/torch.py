@@ -494,14 +494,14 @@ def total_steps(sampler: PruningSampler, epochs: int, batch_size: int) -> int:
         batch_size: Of one rank's loader.
 
     Raises:
-        InvalidArgument: If the method cannot tell beforehand (InfoBatch without batch_size).
+        InvalidArgument: If the method cannot tell beforehand (InfoBatch without batch_size), or epochs is negative
+            or batch_size below 1.
     """
     pruner, whole = sampler.pruner, batch_size * sampler.rank_count
+    steps = pruner.planned_batches(epochs, whole)  # refuses epochs and batches that cannot be
     if sampler.drops_last:
         counts = [_planned_count(pruner, epoch) for epoch in range(epochs)]
         steps = None if None in counts else sum(count // whole for count in counts if count is not None)
-    else:
-        steps = pruner.planned_batches(epochs, whole)
     if steps is None:
         raise InvalidArgument(f"total_steps: {pruner.method} cannot tell beforehand how many batches it makes; give "
                               "InfoBatch the epochs and the batch_size (of all ranks), or let the rate fall by epoch")

@@ -269,6 +269,12 @@ def test_total_steps_are_those_made():
         total_steps(make_sampler("infobatch"), EPOCHS, BATCH)
 
 
+@pytest.mark.parametrize(("epochs", "batch_size", "text"), [(10, 0, "batch_size is 0"), (-1, 8, "epochs is -1")])
+def test_total_steps_of_what_cannot_be(epochs, batch_size, text):
+    with pytest.raises(rcap.InvalidArgument, match=text):
+        total_steps(make_sampler("rs2"), epochs, batch_size)
+
+
 class TestMistakes:
     def test_a_loss_that_was_reduced(self):
         sampler = make_sampler("rs2")
