@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -7,8 +9,10 @@
 
 namespace rcap {
 
-/// @throws BadFile  the file cannot be read
-[[nodiscard]] std::string read_text(const std::filesystem::path& path);
+/// @throws BadFile  the file cannot be read, or has more than `most_bytes`: a device may have no
+/// end
+[[nodiscard]] std::string read_text(const std::filesystem::path& path,
+                                    std::size_t most_bytes = SIZE_MAX);
 
 /// Replaces the file at once (`StagedFile`).
 void write_text(const std::filesystem::path& path, std::string_view text);

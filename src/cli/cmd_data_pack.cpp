@@ -13,6 +13,7 @@
 #include "cli/machine.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/run_main.hpp"
+#include "cli/tell.hpp"
 #include "data/open_dataset.hpp"
 #include "data/packs/pack_images.hpp"
 #include "rcap/core/error.hpp"
@@ -115,9 +116,8 @@ void print_estimate(const Dataset& dataset, const PackArguments& arguments) {
   if (folder.empty()) folder = ".";
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
-  fmt::print(stderr, "{} images will take about {}{}\n", dataset.train.size() + dataset.test.size(),
-             as_bytes(needed),
-             error ? "" : fmt::format(", {} are free", as_bytes(space.available)));
+  tell("{} images will take about {}{}\n", dataset.train.size() + dataset.test.size(),
+       as_bytes(needed), error ? "" : fmt::format(", {} are free", as_bytes(space.available)));
 }
 
 /// Shows a bar with the time left, and stops when the user wants it.
@@ -182,7 +182,7 @@ void run_data_pack(std::span<const std::string> words) {
   watch_for_stop();
   const Dataset dataset = open_source(arguments);
   if (!arguments.quiet) {
-    for (const std::string& remark : dataset.remarks) fmt::print(stderr, "{}\n", remark);
+    for (const std::string& remark : dataset.remarks) tell("{}\n", remark);
     print_estimate(dataset, arguments);
   }
   PackReporter reporter(!arguments.quiet);

@@ -6,6 +6,7 @@
 #include "cli/command_line.hpp"
 #include "cli/machine.hpp"
 #include "cli/run_main.hpp"
+#include "cli/tell.hpp"
 #include "io/safetensors_format.hpp"
 #include "io/weight_file.hpp"
 #include "models/forward_once.hpp"
@@ -86,7 +87,7 @@ void run_forward(std::span<const std::string> words) {
   line.require("input", options.input);
   line.require("output", options.output);
   const std::string remark = forward_once(options);
-  if (!remark.empty()) fmt::print(stderr, "note: {}: {}\n", options.weights.string(), remark);
+  if (!remark.empty()) tell("note: {}: {}\n", options.weights.string(), remark);
 }
 
 struct Part {

@@ -13,6 +13,7 @@
 #include "cli/machine.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/run_main.hpp"
+#include "cli/tell.hpp"
 #include "rcap/core/error.hpp"
 #include "study/figures.hpp"
 #include "study/overview.hpp"
@@ -100,7 +101,7 @@ class StudyReporter final : public StudyListener {
   void on_note(const std::string& note) override {
     if (quiet_) return;
     bar_.clear();
-    fmt::print(stderr, "note: {}\n", note);
+    tell("note: {}\n", note);
   }
 
   void on_progress(const StudyProgress& progress) override {
@@ -114,9 +115,9 @@ class StudyReporter final : public StudyListener {
     if (quiet_) return;
     if (!error.empty()) {
       bar_.clear();
-      fmt::print(stderr, "{} failed after {:.1f} s: {}\n", run.name, seconds, error);
+      tell("{} failed after {:.1f} s: {}\n", run.name, seconds, error);
     } else if (!bar_.is_shown()) {
-      fmt::print(stderr, "{} {:.1f} s  ({})\n", run.name, seconds, describe(progress));
+      tell("{} {:.1f} s  ({})\n", run.name, seconds, describe(progress));
     }
   }
 

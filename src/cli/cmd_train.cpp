@@ -14,6 +14,7 @@
 #include "cli/machine.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/run_main.hpp"
+#include "cli/tell.hpp"
 #include "io/toml_options.hpp"
 #include "train/options.hpp"
 #include "train/presets.hpp"
@@ -195,7 +196,7 @@ class TrainReporter final : public TrainListener {
 
   void print(const std::string& line) {
     bar_.clear();
-    fmt::print(stderr, "{}\n", line);
+    tell("{}\n", line);
   }
 
   void begin_phase(const Progress& progress) {
@@ -231,9 +232,10 @@ class TrainReporter final : public TrainListener {
 
 /// --resume takes all that is not given from the run's own options.
 TrainOptions options_of(const TrainArguments& arguments) {
-  const fs::path stored = arguments.out / run_files::Options;
-  if (arguments.resume && !arguments.has_config && fs::exists(stored)) {
-    return make_options_to_go_on(read_toml_options(stored), arguments.given, Reader::CommandLine);
+  if (arguments.resume) require_begun_run(arguments.out);
+  if (arguments.resume && !arguments.has_config) {
+    return make_options_to_go_on(read_toml_options(arguments.out / run_files::Options),
+                                 arguments.given, Reader::CommandLine);
   }
   std::vector<GivenOption> given = arguments.given;
   if (std::ranges::find(given, "threads", &GivenOption::name) == given.end()) {
@@ -264,9 +266,9 @@ void run_train(std::span<const std::string> words) {
   const TrainOptions options = options_of(arguments);
   if (arguments.dry_run) return fmt::print("{}", to_toml(options));
   if (lacks_weights(arguments.given) && !arguments.quiet) {
-    fmt::print(stderr,
-               "note: the paper's experiment starts from official weights; without --weights this "
-               "one starts from random ones\n");
+    tell(
+        "note: the paper's experiment starts from official weights; without --weights this "
+        "one starts from random ones\n");
   }
   TrainReporter reporter(arguments.quiet);
   watch_for_stop();

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+
+#include "cli/tell.hpp"
 
 namespace rcap::cli {
 namespace {
@@ -34,15 +35,13 @@ void ProgressBar::show(double part, const std::string& text) {
   std::string bar;
   for (int i = 0; i < BarColumns; ++i) bar += i < filled ? "━" : "╌";
   const auto room = static_cast<std::size_t>(std::max(terminal_columns() - BarColumns - 3, 0));
-  fmt::print(stderr, "\r{} {}\x1b[K", bar, text.substr(0, room));
-  std::fflush(stderr);
+  tell("\r{} {}\x1b[K", bar, text.substr(0, room));
   drawn_ = true;
 }
 
 void ProgressBar::clear() {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  tell("\r\x1b[K");
   drawn_ = false;
 }
 

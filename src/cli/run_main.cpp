@@ -5,11 +5,15 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <fcntl.h>
+#include <filesystem>
 #include <new>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/tell.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap::cli {
@@ -20,12 +24,24 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it"
 
 enum ExitCode : int { Success = 0, OurMistake = 1, UserMistake = 2, StoppedByUser = 130 };
 
+/// A file that is opened where a standard stream is closed would take its number, and its text.
+/// Writing to the two that are opened here fails, as it did before.
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
+  }
+}
+
+/// Where the reader of a pipe has gone, writing fails and the program goes on: a training is worth
+/// more than its log.
+void outlive_readers() { std::signal(SIGPIPE, SIG_IGN); }
+
 /// Prints one line, whatever bytes the message took over from names and values.
 int fail(ExitCode code, std::string message) {
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   std::replace_if(message.begin(), message.end(), is_control, ' ');
   std::fflush(stdout);
-  fmt::print(stderr, "rcap: {}\n", message);
+  tell("rcap: {}\n", message);
   return code;
 }
 
@@ -42,10 +58,13 @@ void watch_for_stop() {
 bool stop_was_asked() noexcept { return stop_asked; }
 
 int run_main(int argc, char** argv, void (*program)(std::span<const std::string>)) {
+  // Files may have been written by then, so this is none of the mistakes that change nothing.
+  constexpr const char* NoOutput = "cannot write to standard output";
+  open_standard_streams();
+  outlive_readers();
   try {
     program(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
-    if (std::fflush(stdout) != 0) return fail(UserMistake, "cannot write to standard output");
-    return Success;
+    return std::fflush(stdout) == 0 ? Success : fail(OurMistake, NoOutput);
   } catch (const Stopped& stopped) {
     return fail(StoppedByUser, stopped.what());
   } catch (const InternalError& error) {
@@ -55,7 +74,10 @@ int run_main(int argc, char** argv, void (*program)(std::span<const std::string>
     return fail(UserMistake, error.what());
   } catch (const std::bad_alloc&) {
     return fail(OurMistake, "out of memory; use a machine with more, or a smaller data set");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(OurMistake, fmt::format("{}: {}", error.path1().string(), error.code().message()));
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return fail(OurMistake, NoOutput);
     return fail(OurMistake, fmt::format("unexpected: {}; this is a fault of rcap, please report it",
                                         error.what()));
   }

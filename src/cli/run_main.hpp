@@ -18,8 +18,8 @@ void watch_for_stop();
 [[nodiscard]] bool stop_was_asked() noexcept;
 
 /// The body of every `main`: runs the program on its words and turns exceptions into one
-/// line on standard error and an exit code: 0, 2 for the user's mistakes, 1 for ours, 130 when
-/// stopped.
+/// line on standard error and an exit code: 0, 2 for the user's mistakes, 130 when stopped, 1 for
+/// our mistakes and what else goes wrong, such as a standard output that takes nothing.
 [[nodiscard]] int run_main(int argc, char** argv, void (*program)(std::span<const std::string>));
 
 }  // namespace rcap::cli

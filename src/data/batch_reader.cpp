@@ -24,10 +24,6 @@ class BatchReader::Work {
     }
     const bool ready = split.images->in_memory();
     slots_.resize(ready ? 1 : static_cast<std::size_t>(options.batches_ahead) + 1);
-    for (Slot& slot : slots_) {
-      slot.images.resize(numbers_per_image() * static_cast<std::size_t>(options.batch_size));
-      slot.labels.resize(static_cast<std::size_t>(options.batch_size));
-    }
     if (!ready) threads_ = start_threads(options.workers, [this](int) { make_ready(); });
   }
 
@@ -57,15 +53,17 @@ class BatchReader::Work {
     random_ = random;
     next_batch_ = first_batch;
     holds_batch_ = false;
-    next_item_ = std::min(first_batch * options_.batch_size, item_count());
-    for (Slot& slot : slots_) slot.reset();
+    // Memory is for samples that there are, however large a batch may be.
+    batch_size_ = std::clamp<std::int64_t>(item_count(), 1, options_.batch_size);
+    next_item_ = std::min(first_batch * batch_size_, item_count());
+    for (Slot& slot : slots_) slot.reset(numbers_per_image(), batch_size_);
     allow_batches();
     lock.unlock();
     work_changed_.notify_all();
   }
 
   const Batch* next() {
-    const std::int64_t first = next_batch_ * options_.batch_size;
+    const std::int64_t first = next_batch_ * batch_size_;
     if (first >= item_count()) return nullptr;
     const std::size_t count = size_of(next_batch_);
     Slot& slot = slot_of(next_batch_);
@@ -91,6 +89,12 @@ class BatchReader::Work {
     std::size_t done = 0;
     std::exception_ptr error;
     std::int64_t error_item = -1;
+
+    void reset(std::size_t numbers_per_image, std::int64_t batch_size) {
+      images.resize(numbers_per_image * static_cast<std::size_t>(batch_size));
+      labels.resize(static_cast<std::size_t>(batch_size));
+      reset();
+    }
 
     void reset() {
       done = 0;
@@ -127,13 +131,13 @@ class BatchReader::Work {
   }
 
   [[nodiscard]] std::size_t size_of(std::int64_t batch) const {
-    const std::int64_t left = item_count() - batch * options_.batch_size;
-    return static_cast<std::size_t>(std::min(options_.batch_size, left));
+    const std::int64_t left = item_count() - batch * batch_size_;
+    return static_cast<std::size_t>(std::min(batch_size_, left));
   }
 
   void make_item(std::int64_t item, Slot& slot, Memory& memory) {
     const SampleId id = ids_[static_cast<std::size_t>(item)];
-    const auto place = static_cast<std::size_t>(item % options_.batch_size);
+    const auto place = static_cast<std::size_t>(item % batch_size_);
     float* const numbers = slot.images.data() + place * numbers_per_image();
     slot.labels[place] = split_.labels[static_cast<std::size_t>(id)];
     if (const float* row = split_.images->row(id)) {
@@ -148,7 +152,7 @@ class BatchReader::Work {
   /// Workers may begin the batch about to be read and those ahead of it.
   void allow_batches() {
     const std::int64_t batches = next_batch_ + static_cast<std::int64_t>(slots_.size());
-    allowed_end_ = std::min(batches * options_.batch_size, item_count());
+    allowed_end_ = std::min(batches * batch_size_, item_count());
   }
 
   /// The loop of a worker thread.
@@ -159,7 +163,7 @@ class BatchReader::Work {
       work_changed_.wait(lock, [this] { return stopping_ || next_item_ < allowed_end_; });
       if (stopping_) return;
       const std::int64_t item = next_item_++;
-      Slot& slot = slot_of(item / options_.batch_size);
+      Slot& slot = slot_of(item / batch_size_);
       ++under_way_;
       lock.unlock();
       std::exception_ptr error;
@@ -177,7 +181,7 @@ class BatchReader::Work {
       ++slot.done;
       --under_way_;
       // The reader is woken for a whole batch: once per image it would compete with the workers.
-      const bool ends_batch = slot.done == size_of(item / options_.batch_size);
+      const bool ends_batch = slot.done == size_of(item / batch_size_);
       if (ends_batch || (starting_ && under_way_ == 0)) item_done_.notify_one();
     }
   }
@@ -200,6 +204,7 @@ class BatchReader::Work {
   const Options options_;
   const ImageShape shape_;
   std::vector<Slot> slots_;
+  std::int64_t batch_size_ = 1;  ///< at most the samples of the epoch
   Batch batch_;
   Memory own_memory_;
 

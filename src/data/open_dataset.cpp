@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/quoting.hpp"
+#include "base/utf8.hpp"
 #include "data/packs/packed_images.hpp"
 #include "data/sets/catalogue.hpp"
 #include "data/sets/celeba.hpp"
@@ -174,6 +176,15 @@ void make_long_tailed(Dataset& dataset, const DatasetOptions& options) {
   dataset.train = subset(dataset.train, kept);
 }
 
+/// Results and packs are read by others, as JSON, which holds nothing else.
+void require_utf8(std::string_view dataset, std::string_view what,
+                  std::span<const std::string> names) {
+  const auto odd = std::ranges::find_if_not(names, [](const auto& name) { return is_utf8(name); });
+  if (odd == names.end()) return;
+  throw BadFile(fmt::format("{}: the name of the {} {} is not UTF-8; rename it", dataset, what,
+                            in_quotes(*odd)));
+}
+
 }  // namespace
 
 std::span<const DatasetInfo> datasets() noexcept {
@@ -198,6 +209,8 @@ Dataset open_dataset(std::string_view name, const DatasetOptions& options) {
   if (!packed) opened.folder = choose_folder(name, options.folder);
   Dataset dataset = packed ? std::move(*packed) : row.open(opened);
   dataset.name = name;
+  require_utf8(name, "class", dataset.class_names);
+  require_utf8(name, "group", dataset.group_names);
   thin_out(dataset, options);
   return dataset;
 }

@@ -43,8 +43,9 @@ bool is_number(const Option& option, const std::string& word) {
 }  // namespace
 
 TomlFile::TomlFile(const fs::path& path) : path_(path) {
+  constexpr std::size_t MostBytes = 16 << 20;
   try {
-    table_ = toml::parse(read_text(path), path.string());
+    table_ = toml::parse(read_text(path, MostBytes), path.string());
   } catch (const toml::parse_error& error) {
     throw BadFile(
         fmt::format("{}:{}: {}", path.string(), error.source().begin.line, error.description()));

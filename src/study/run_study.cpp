@@ -167,7 +167,7 @@ class Study {
   }
 
   /// Paths are relative to the study's folder, in which the runs are started: it can be moved.
-  [[nodiscard]] static std::vector<std::string> command_of(const PlannedRun& run) {
+  [[nodiscard]] std::vector<std::string> command_of(const PlannedRun& run) const {
     std::vector<std::string> words;
     for (const auto& [name, word] : words_of(run.options)) {
       words.push_back(fmt::format("{}={}", spell(name, Reader::CommandLine), word));
@@ -175,7 +175,8 @@ class Study {
     if (!run.scores_from.empty()) {
       words.push_back(fmt::format("--scores=runs/{}/{}", run.scores_from, run_files::Scores));
     }
-    words.insert(words.end(), {fmt::format("--out=runs/{}", run.name), "--resume", "--quiet"});
+    words.insert(words.end(), {fmt::format("--out=runs/{}", run.name), "--quiet"});
+    if (fs::exists(folder_.run(run.name) / run_files::Options)) words.emplace_back("--resume");
     return words;
   }
 

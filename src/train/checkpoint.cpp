@@ -26,6 +26,7 @@ constexpr const char* PrunerName = "pruner.rcap";
 constexpr const char* NamePattern = "epoch-{:06}-batch-{:06}";
 constexpr const char* StateKey = "rcap_run_state";
 constexpr const char* FrozenKey = "frozen_parameters";
+constexpr const char* OptionsKey = "rcap_run_options";
 
 std::string to_text(const RunState& state) {
   Json json;
@@ -64,6 +65,25 @@ RunState from_text(const fs::path& path, const std::string& text) {
     return state;
   } catch (const Json::exception& error) {
     refuse_file(path, "the state of the run is damaged: {}", error.what());
+  }
+}
+
+std::string to_text(const TrainOptions& options) {
+  Json json = Json::object();
+  for (const auto& [name, word] : words_of(options)) json[name] = word;
+  return json.dump();
+}
+
+TrainOptions options_from_text(const fs::path& path, const std::string& text) {
+  try {
+    const Json words = Json::parse(text);
+    std::vector<GivenOption> given;
+    for (const auto& [name, word] : words.items()) {
+      given.push_back({name, word.get<std::string>()});
+    }
+    return make_options(given, Reader::File);
+  } catch (const Json::exception& error) {
+    refuse_file(path, "the options of the run are damaged: {}", error.what());
   }
 }
 
@@ -126,13 +146,27 @@ void Checkpoints::save(const RunState& state, const Engine& engine, const Pruner
   fs::create_directories(temporary, error);
   if (error) refuse_file(temporary, "cannot be made: {}", error.message());
   save_tensors(temporary / TensorsName, engine.state(),
-               {{StateKey, to_text(state)}, {FrozenKey, frozen_text(engine)}});
+               {{StateKey, to_text(state)},
+                {FrozenKey, frozen_text(engine)},
+                {OptionsKey, to_text(options_)}});
   pruner.save(temporary / PrunerName);
   const auto older = found();
   fs::rename(temporary, target, error);
   if (error) refuse_file(target, "cannot be given its name: {}", error.message());
   sync_folder(folder_);
   for (const fs::path& path : older) fs::remove_all(path, error);
+}
+
+void Checkpoints::require_same_options(const fs::path& path,
+                                       const std::map<std::string, std::string>& metadata) const {
+  const auto stored = metadata.find(OptionsKey);
+  if (stored == metadata.end()) return;  // of an older version
+  const std::string difference =
+      difference_of(options_from_text(path, stored->second), options_, Reader::File);
+  if (difference.empty()) return;
+  throw StateMismatch(
+      fmt::format("{}: was made with other options than options.toml has now: {}; put them back",
+                  path.string(), difference));
 }
 
 RunState Checkpoints::load(Engine& engine, Pruner& pruner) const {
@@ -149,6 +183,7 @@ RunState Checkpoints::load(Engine& engine, Pruner& pruner) const {
                     "the run began with",
                     (newest / TensorsName).string()));
   }
+  require_same_options(newest / TensorsName, file.metadata());
   const RunState state = from_text(newest / TensorsName, text->second);
   pruner.load(newest / PrunerName);
   load_tensors(newest / TensorsName, file, engine.state());

@@ -9,6 +9,7 @@
 
 #include "rcap/core/pruner.hpp"
 #include "train/engine.hpp"
+#include "train/options.hpp"
 #include "train/records.hpp"
 
 namespace rcap {
@@ -34,7 +35,9 @@ struct RunState {
 /// when it is complete and on disk; then the one before it goes. A crash at any moment leaves one.
 class Checkpoints {
  public:
-  explicit Checkpoints(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  /// @param options  of the run; a checkpoint remembers them
+  Checkpoints(std::filesystem::path folder, TrainOptions options)
+      : folder_(std::move(folder)), options_(std::move(options)) {}
 
   [[nodiscard]] bool any() const;
 
@@ -42,14 +45,18 @@ class Checkpoints {
   void save(const RunState& state, const Engine& engine, const Pruner& pruner) const;
 
   /// Takes over the newest checkpoint.
-  /// @throws BadFile, StateMismatch  it is damaged, or of another network or method
+  /// @throws BadFile, StateMismatch  it is damaged, of another network or method, or was made with
+  ///                                 other options: options.toml was edited since
   [[nodiscard]] RunState load(Engine& engine, Pruner& pruner) const;
 
  private:
   /// Oldest first.
   [[nodiscard]] std::vector<std::filesystem::path> found() const;
+  void require_same_options(const std::filesystem::path& path,
+                            const std::map<std::string, std::string>& metadata) const;
 
   std::filesystem::path folder_;
+  TrainOptions options_;
 };
 
 }  // namespace rcap

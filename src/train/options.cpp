@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/quoting.hpp"
+#include "base/utf8.hpp"
 #include "data/open_dataset.hpp"
 #include "io/toml_options.hpp"
 #include "rcap/core/error.hpp"
@@ -140,7 +142,8 @@ void list_training_options(OptionFields& fields, TrainOptions& options) {
   fields.applies_if(true, {});
   fields.count("epochs", options.epochs, "E", "epochs, the same for every method",
                Range::at_least(1));
-  fields.count("batch_size", options.batch_size, "B", "samples per step", Range::at_least(1));
+  fields.count("batch_size", options.batch_size, "B", "samples per step",
+               Range::between(1, 2'147'483'647));
   fields.count("grad_accumulation", options.grad_accumulation, "K",
                "compute a batch in K parts, to save memory", Range::at_least(1));
   fields.choice("optimizer", options.optimizer, {"sgd", "adamw"}, "how weights change");
@@ -242,6 +245,14 @@ void check_combinations(const TrainOptions& options, Reader reader) {
   }
 }
 
+/// options.toml is TOML, which is UTF-8: another path or name could be written, but never read
+/// again.
+void require_utf8(const TrainOptions& options, Reader reader) {
+  for (const auto& [name, word] : words_of(options)) {
+    require(is_utf8(word), spell(name, reader), in_quotes(word), "UTF-8; rename it");
+  }
+}
+
 }  // namespace
 
 bool trains_on_table(const TrainOptions& options) noexcept { return options.dataset == "table"; }
@@ -307,6 +318,7 @@ TrainOptions make_options_to_go_on(std::span<const GivenOption> stored,
 
 void check_options(const TrainOptions& options, Reader reader) {
   check_options<TrainOptions>(options, reader);
+  require_utf8(options, reader);
   check_combinations(options, reader);
 }
 

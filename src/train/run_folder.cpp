@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -24,6 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr const char* LockName = "lock";
+
 double seconds_since_1970() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
@@ -42,10 +45,18 @@ int open_or_fail(const fs::path& path, int flags) {
 /// The folder's lock; the folder is made if need be.
 int open_lock(const fs::path& folder) {
   make_folder(folder);
-  return open_or_fail(folder / "lock", O_RDWR | O_CREAT);
+  return open_or_fail(folder / LockName, O_RDWR | O_CREAT);
 }
 
 }  // namespace
+
+void require_begun_run(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / run_files::Options, error)) return;
+  throw InvalidArgument(fmt::format(
+      "{}: has no run to resume, since there is no {} in it; without resume a new run is begun",
+      folder.string(), run_files::Options));
+}
 
 RunFolder::RunFolder(const fs::path& path) : path_(path), lock_(open_lock(path)) {
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -55,23 +66,26 @@ RunFolder::RunFolder(const fs::path& path) : path_(path), lock_(open_lock(path))
   }
 }
 
+bool RunFolder::has_options() const { return fs::exists(path_ / run_files::Options); }
+
+bool RunFolder::has_results() const {
+  std::error_code error;
+  const auto records_size = fs::file_size(path_ / run_files::Records, error);
+  return (!error && records_size > 0) || fs::exists(path_ / run_files::Summary);
+}
+
 bool RunFolder::has_run() const {
-  if (!fs::exists(path_ / run_files::Options)) return false;
   std::error_code error;
   const bool has_checkpoint = std::ranges::any_of(
       fs::directory_iterator(checkpoints(), error), [](const fs::directory_entry& entry) {
         return entry.path().filename().string().starts_with("epoch-");
       });
-  return has_checkpoint || fs::exists(scores());
+  return has_checkpoint || has_results() || fs::exists(scores());
 }
 
 void RunFolder::begin(const TrainOptions& options) {
-  std::error_code ignored;
-  fs::remove(path_ / run_files::Records, ignored);
-  fs::remove(path_ / run_files::Summary, ignored);
-  fs::remove(scores(), ignored);
-  fs::remove_all(checkpoints(), ignored);
-  remove_event_files();
+  // Only a run of ours that was stopped at once leaves event files to remove.
+  if (has_options()) remove_event_files();
   write_text(path_ / run_files::Options, to_toml(options));
   open_records();
 }
@@ -162,7 +176,21 @@ void RunFolder::sync_records() {
   if (::fsync(records_file_->get()) != 0) fail(path_ / run_files::Records, "cannot be synced");
 }
 
+void RunFolder::require_in_place() const {
+  struct stat held {};
+  struct stat found {};
+  const fs::path lock = path_ / LockName;
+  if (::fstat(lock_.get(), &held) == 0 && ::stat(lock.c_str(), &found) == 0 &&
+      held.st_dev == found.st_dev && held.st_ino == found.st_ino) {
+    return;
+  }
+  refuse_file(path_,
+              "the folder was moved or removed while the run trained; where it was moved, go on "
+              "from its last checkpoint with resume");
+}
+
 void RunFolder::write_summary(const Summary& summary) {
+  require_in_place();
   write_text(path_ / run_files::Summary, to_text(summary));
 }
 

@@ -23,6 +23,9 @@ inline constexpr const char* Scores = "scores.safetensors";
 inline constexpr const char* Checkpoints = "checkpoint";
 }  // namespace run_files
 
+/// @throws InvalidArgument  no run was begun in the folder, so that none can be resumed
+void require_begun_run(const std::filesystem::path& folder);
+
 /// The folder of one run: options.toml, epochs.jsonl, summary.json, checkpoint/ and event
 /// files. One process at a time holds it.
 class RunFolder {
@@ -37,10 +40,14 @@ class RunFolder {
   /// Scores that the run's own scoring run made.
   [[nodiscard]] std::filesystem::path scores() const { return path_ / run_files::Scores; }
 
-  /// Whether it holds something that took time: a checkpoint, or scores.
+  /// Whether a run was begun in it.
+  [[nodiscard]] bool has_options() const;
+  /// Whether it tells of epochs that were trained.
+  [[nodiscard]] bool has_results() const;
+  /// Whether it holds something that took time: a checkpoint, scores or results.
   [[nodiscard]] bool has_run() const;
 
-  /// Begins a new run.
+  /// Begins a new run where `has_run` is false; what a run left that came to nothing is removed.
   void begin(const TrainOptions& options);
   /// @throws StateMismatch  the run has other options; names each with both values
   void require_same_options(const TrainOptions& options) const;
@@ -53,6 +60,9 @@ class RunFolder {
   /// Makes sure that all lines added so far survive a crash of the machine.
   void sync_records();
   void write_summary(const Summary& summary);
+  /// To be called before anything is written by name.
+  /// @throws BadFile  the folder was moved or removed since it was opened
+  void require_in_place() const;
 
   /// All records of the run so far.
   [[nodiscard]] std::span<const EpochRecord> records() const noexcept { return records_; }

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <mutex>
+#include <string_view>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -22,8 +25,31 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
+bool starts_threads = false;
+
+/// OpenMP ends the program where the system has no more threads to give, and says nothing that
+/// helps.
+void explain_missing_threads() {
+  if (!starts_threads) return;
+  constexpr std::string_view Line =
+      "rcap: the system has not that many threads to give; choose fewer with --threads\n";
+  (void)!::write(STDERR_FILENO, Line.data(), Line.size());
+  constexpr int UserMistake = 2;
+  ::_exit(UserMistake);
+}
+
+/// Starts them all, so that a lack of threads shows before any work is done.
+void start_openmp_threads(int threads) {
+  static std::once_flag once;
+  std::call_once(once, [] { std::atexit(explain_missing_threads); });
+  starts_threads = true;
+  torch::zeros({threads * at::internal::GRAIN_SIZE}, torch::kByte).add_(1);
+  starts_threads = false;
+}
+
 void set_threads(int threads) {
   at::set_num_threads(threads);
+  start_openmp_threads(threads);
   // May be set once in a process, before any work: we use no parallelism between operations.
   static std::once_flag once;
   std::call_once(once, [] { at::set_num_interop_threads(1); });
@@ -43,6 +69,12 @@ void require_uncropped(const Dataset& dataset, const TrainOptions& options) {
       options.center_crop, options.data.string()));
 }
 
+/// The folder of a run, which is not even made where there is nothing to resume.
+const fs::path& require_fitting(const RunOptions& run) {
+  if (run.resume) require_begun_run(run.out);
+  return run.out;
+}
+
 /// One run in its folder.
 class Run {
  public:
@@ -50,13 +82,9 @@ class Run {
       : options_(completed(options)),
         resume_(run.resume),
         listener_(listener),
-        folder_(run.out),
-        checkpoints_(folder_.checkpoints()) {
-    if (folder_.has_run() && !resume_) {
-      throw InvalidArgument(fmt::format(
-          "{}: has a run already; resume it, or choose another folder", folder_.path().string()));
-    }
-    if (folder_.has_run()) folder_.require_same_options(options_);
+        folder_(require_fitting(run)),
+        checkpoints_(folder_.checkpoints(), options_) {
+    require_fitting_folder();
     set_threads(options_.threads);
     const Stopwatch watch(setup_seconds_);
     dataset_ = open_training_data(options_);
@@ -112,6 +140,23 @@ class Run {
   }
 
  private:
+  void require_fitting_folder() const {
+    const auto refuse = [&](const char* what) {
+      throw InvalidArgument(fmt::format("{}: {}", folder_.path().string(), what));
+    };
+    if (folder_.has_run() && !folder_.has_options()) {
+      refuse(
+          "has parts of a run but no options.toml, so nothing tells which; choose another folder");
+    }
+    if (folder_.has_run() && !resume_) {
+      refuse("has a run already; resume it, or choose another folder");
+    }
+    if (folder_.has_results() && !checkpoints_.any()) {
+      refuse("its checkpoint is gone, so the run cannot go on; choose another folder");
+    }
+    if (folder_.has_run()) folder_.require_same_options(options_);
+  }
+
   /// Makes, or reads, what a static method chooses by.
   /// @return false if the listener stopped it
   bool prepare_scores() {
@@ -179,6 +224,7 @@ class Run {
     double seconds = 0;
     {
       const Stopwatch watch(seconds);
+      folder_.require_in_place();
       folder_.sync_records();  // a checkpoint must not know more epochs than the records
       checkpoints_.save(session.state(), session.engine(), session.pruner());
     }
@@ -192,6 +238,16 @@ class Run {
     SampleCost cost = *scoring_cost_.samples;
     cost += {.trained = state.samples_seen, .forward = *state.forward_samples};
     return cost;
+  }
+
+  [[nodiscard]] Evaluation last_evaluation() const {
+    const auto records = folder_.records();
+    if (!records.empty() && records.back().evaluation) return *records.back().evaluation;
+    // A checkpoint of an older version does not tell that options.toml was edited.
+    throw StateMismatch(fmt::format(
+        "{}: the run has ended by its options, yet its last epoch was not evaluated; put back the "
+        "epochs that it was begun with",
+        folder_.path().string()));
   }
 
   [[nodiscard]] Summary summarise(Session& session) const {
@@ -221,7 +277,7 @@ class Run {
         group_sizes(dataset_, evaluated_split(dataset_, options_.evaluate), options_.group_by);
     const auto sizes = classes_->class_sizes();
     summary.train_class_sizes.assign(sizes.begin(), sizes.end());
-    summary.evaluation = *folder_.records().back().evaluation;
+    summary.evaluation = last_evaluation();
     summary.seconds = session.state().run_seconds;
     return summary;
   }

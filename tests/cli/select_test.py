@@ -355,7 +355,7 @@ class BadInput(CliTest):
     def test_a_full_standard_output_is_not_success(self):
         with open("/dev/full", "w", encoding="ascii") as full:
             result = subprocess.run([PROGRAM, "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-        self.assertEqual((result.returncode, result.stderr), (2, "rcap: cannot write to standard output\n"))
+        self.assertEqual((result.returncode, result.stderr), (1, "rcap: cannot write to standard output\n"))
 
 
 if __name__ == "__main__":

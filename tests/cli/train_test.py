@@ -221,6 +221,26 @@ class Results(TrainTest):
         self.assertEqual([event.step for event in worst], [0, 1, 2])
         self.assertAlmostEqual(worst[-1].value, summary["worst_group_accuracy"], places=6)
 
+    def test_a_log_that_takes_nothing_stops_no_training(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run(self.command(*SYNTHETIC, "--epochs", 2, "--out", "full"), cwd=self.folder,
+                                    stdout=subprocess.PIPE, stderr=full, timeout=300, check=False)
+        self.assertEqual(result.returncode, 0)
+        closed = subprocess.run(self.command(*SYNTHETIC, "--epochs", 2, "--out", "closed"), cwd=self.folder,
+                                stdout=subprocess.PIPE, stderr=None, timeout=300, check=False,
+                                preexec_fn=lambda: os.close(2))
+        self.assertEqual(closed.returncode, 0)
+        self.assertEqual((self.folder / "closed/lock").read_bytes(), b"")
+        reader, writer = os.pipe()
+        os.close(reader)
+        unread = subprocess.run(self.command(*SYNTHETIC, "--epochs", 2, "--out", "unread"), cwd=self.folder,
+                                stdout=subprocess.PIPE, stderr=writer, timeout=300, check=False)
+        os.close(writer)
+        self.assertEqual(unread.returncode, 0)
+        summaries = [without_times(json.loads((self.folder / out / "summary.json").read_text()))
+                     for out in ("full", "closed", "unread")]
+        self.assertEqual(summaries[1:], summaries[:1] * 2)
+
     def test_logs_get_a_line_an_epoch(self):
         result = self.run_rcap("--dataset", "synthetic", "--epochs", 2, "--out", "run")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -317,6 +337,17 @@ class ImageFolders(TrainTest):
                 self.assertEqual(summary["n_train"], 40)
                 bad.unlink()
 
+    def test_names_that_are_not_utf8_are_refused_before_training(self):
+        odd = os.fsdecode(b"caf\xe9")
+        for split in ("train", "val"):
+            (self.folder / "images" / split / "red").rename(self.folder / "images" / split / odd)
+        self.refused(*self.TRAIN, "--out", "run", naming=["the name of the class", "is not UTF-8; rename it"],
+                     errors="replace")
+        (self.folder / "images").rename(self.folder / odd)
+        words = [odd if word == "images" else word for word in self.TRAIN]
+        self.refused(*words, "--out", "run", naming=["--data is", "it must be UTF-8; rename it"], errors="replace")
+        self.assertFalse((self.folder / "run/options.toml").exists())
+
     def test_a_folder_without_images_is_refused(self):
         (self.folder / "empty").mkdir()
         self.refused("--dataset", "image-folder", "--data", "empty", "--image-size", 16, "--out", "run", naming="empty")
@@ -339,7 +370,8 @@ class Resuming(TrainTest):
             rounds += 1
             out = f"run{rounds}"
             while not (self.folder / out / "summary.json").exists():
-                process = subprocess.Popen(self.command("--out", out, "--resume", *self.RUN), cwd=self.folder,
+                goes_on = ["--resume"] if (self.folder / out / "options.toml").exists() else []
+                process = subprocess.Popen(self.command("--out", out, *goes_on, *self.RUN), cwd=self.folder,
                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                 try:
                     _, errors = process.communicate(timeout=moments.uniform(0.05, 1.0) if killed < KILLS else 300)
@@ -396,6 +428,60 @@ class Resuming(TrainTest):
         self.refused("--out", "run", "--resume", "--epochs", 3, "--lr", 0.5,
                      naming=["--epochs was 2, now 3", "--lr was 0.05, now 0.5"])
 
+    def test_edited_options_are_noticed(self):
+        self.train_synthetic("run", "--epochs", 3)
+        options = self.folder / "run/options.toml"
+        text = options.read_text()
+        for edited, naming in ((text.replace("epochs = 3", "epochs = 2"), "epochs was 3, now 2"),
+                               (text.replace("lr = 0.05", "lr = 0.5"), "lr was 0.05, now 0.5")):
+            self.assertNotEqual(edited, text)
+            options.write_text(edited)
+            before = self.final_tensors("run")
+            self.refused("--out", "run", "--resume", naming=["training.safetensors", naming, "put them back"])
+            self.assertEqual(self.final_tensors("run"), before)
+        options.write_text(text)
+        self.train("run", "--resume")
+
+    def test_there_must_be_a_run_to_resume(self):
+        self.refused("--out", "nowhere", "--resume", naming="nowhere: has no run to resume")
+        self.assertFalse((self.folder / "nowhere").exists())
+
+    def test_a_run_without_its_options_or_its_checkpoint_is_left_alone(self):
+        self.train_synthetic("run", "--epochs", 1)
+        kept = self.final_tensors("run")
+        (self.folder / "run/options.toml").rename(self.folder / "options.toml")
+        self.refused("--out", "run", "--resume", naming="has no run to resume")
+        self.refused(*SYNTHETIC, "--epochs", 1, "--out", "run", naming="has parts of a run but no options.toml")
+        self.assertEqual(self.final_tensors("run"), kept)
+        (self.folder / "options.toml").rename(self.folder / "run/options.toml")
+        (self.folder / "run/checkpoint").rename(self.folder / "checkpoint")
+        results = (self.folder / "run/summary.json").read_bytes()
+        self.refused("--out", "run", "--resume", naming="its checkpoint is gone")
+        self.refused(*SYNTHETIC, "--epochs", 1, "--out", "run", naming="has a run already")
+        self.assertEqual((self.folder / "run/summary.json").read_bytes(), results)
+
+    def test_what_others_left_in_the_folder_stays(self):
+        others = self.folder / "run/checkpoint"
+        others.mkdir(parents=True)
+        (others / "mine.txt").write_text("mine")
+        events = self.folder / "run/events.out.tfevents.mine"
+        events.write_text("mine")
+        self.train_synthetic("run", "--epochs", 1)
+        self.assertTrue((others / "mine.txt").exists() and events.exists())
+
+    def test_a_folder_that_is_moved_meanwhile_is_missed(self):
+        process = subprocess.Popen(self.command(*SYNTHETIC, "--out", "run", "--epochs", 1000, "--checkpoint-seconds",
+                                                0.2, "--quiet"),
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while len(list((self.folder / "run").glob("epochs.jsonl"))) == 0 or not self.epochs("run"):
+            time.sleep(0.01)
+        (self.folder / "run").rename(self.folder / "moved")
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 2, errors)
+        self.assertIn("run: the folder was moved or removed while the run trained", errors)
+        self.assertFalse((self.folder / "run").exists())
+        self.assertTrue(list((self.folder / "moved/checkpoint").glob("epoch-*")))
+
     def test_a_damaged_checkpoint_is_refused_by_name(self):
         self.train_synthetic("run", "--epochs", 1)
         (checkpoint,) = (self.folder / "run/checkpoint").iterdir()
@@ -443,6 +529,34 @@ class Refusals(TrainTest):
                             naming=["epoch", "batch", "samples", "a lower learning rate (lr)"])
         self.assertRegex(line, r"epoch \d+, batch \d+ the loss of \d+ of \d+ samples is -?(nan|inf)")
         self.assertTrue(list((self.folder / "run/checkpoint").glob("epoch-*")))
+
+    def test_a_batch_may_be_larger_than_the_data(self):
+        # A gigabyte is a tenth of what a batch of that size would take.
+        def limit():
+            return resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
+        result = self.run_rcap(*SYNTHETIC, "--method", "rs2", "--epochs", 2, "--batch-size", 10**9, "--out", "huge",
+                               "--json", "--quiet", preexec_fn=limit)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        exact = self.train_synthetic("exact", "--method", "rs2", "--epochs", 2, "--batch-size", SAMPLES)
+        self.assertEqual(without_times(json.loads(result.stdout)), without_times(exact))
+        self.assertEqual(self.final_tensors("huge"), self.final_tensors("exact"))
+
+    def test_odd_names_survive_in_the_options(self):
+        for i, name in enumerate(("a # b", "'", '"', "''" + '"' * 3, "\\", "\\n", "\n", "\t x", "é ü 猫", "[a]", "a = b", "\x7f\x01",
+                                  "=", "$HOME", "#", ",", " ", "  lead", "x" * 200)):
+            with self.subTest(name=name):
+                rows = "\n".join(f"{row % 7},{row % 2}" for row in range(100))
+                # A table's columns are without blanks around them and in one line.
+                label = name if name == name.strip() and name.isprintable() else "label"
+                table = self.folder / f"{i}" / name
+                table.parent.mkdir()
+                quoted = label.replace('"', '""')
+                table.write_text(f'x,"{quoted}"\n{rows}\n')
+                options = ("--dataset", "table", "--method", "rs2", "--epochs", 1)
+                first = self.train(f"{i}/run", *options, f"--data={i}/{name}", f"--label-column={label}")
+                self.assertEqual(without_times(self.train(f"{i}/run", "--resume")), without_times(first))
+                again = self.run_rcap("--config", f"{i}/run/options.toml", "--dry-run")
+                self.assertEqual(again.stdout, (self.folder / f"{i}/run/options.toml").read_text())
 
     def test_mistakes_are_named(self):
         for words, naming in (

@@ -46,7 +46,7 @@ void list_options(OptionFields& fields, InfoBatchOptions& options) {
       .required();
   fields.count("batch_size", options.batch_size, "B",
                "of the run: shortens it to the pruning rate; else the rate has no effect",
-               Range::at_least(1));
+               Range::between(1, 2'147'483'647));
   fields.number("prune_probability", options.prune_probability, "P",
                 "part of the samples below the mean loss that is left out", Range::proper_part());
   fields.number("annealing", options.annealing, "D", "part of the run that prunes",
