@@ -122,12 +122,19 @@ class TemporaryNames {
   std::string start_;
 };
 
+int sync_descriptor(int descriptor) {
+  int result = 0;
+  do {
+    result = ::fsync(descriptor);
+  } while (result != 0 && errno == EINTR);
+  return result;
+}
+
 /// Whoever writes a temporary file holds its lock, so one without is a dead process's.
 bool take_lock(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0; }
 
-/// Removes what killed processes left of this file. A live process may have let go of its
-/// lock (`temporary_path`), and the processes of another container cannot be asked: both
-/// the number and the lock must be free.
+/// Removes what killed processes left of this file. Not every file system knows locks, and the
+/// processes of another container cannot be asked: both the number and the lock must be free.
 void remove_leftovers(const Target& target, const TemporaryNames& names) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(target.folder_path(), ignored)) {
@@ -154,8 +161,6 @@ class StagedFile::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  [[nodiscard]] fs::path temporary_path() const { return target_.folder_path() / temporary_name_; }
-
   void write(std::span<const std::byte> bytes) {
     require_usable();
     if (buffer_.size() + bytes.size() > BufferBytes) flush();
@@ -169,7 +174,7 @@ class StagedFile::Impl {
   void sync() {
     require_usable();
     flush();
-    if (::fsync(file_.get()) != 0) fail("cannot sync the file", errno);
+    if (sync_descriptor(file_.get()) != 0) fail("cannot sync the file", errno);
   }
 
   void publish() {
@@ -182,7 +187,7 @@ class StagedFile::Impl {
     }
     published_ = true;
     // EINVAL: a file system that does not sync folders.
-    if (::fsync(target_.folder()) != 0 && errno != EINVAL) {
+    if (sync_descriptor(target_.folder()) != 0 && errno != EINVAL) {
       target_.refuse(
           formatted("the file is complete, but its folder cannot be synced: {}; it may be lost if "
                     "the machine stops now",
@@ -258,8 +263,6 @@ void StagedFile::write(const void* data, std::size_t byte_count) {
 void StagedFile::sync() { impl_->sync(); }
 
 void StagedFile::publish() { impl_->publish(); }
-
-fs::path StagedFile::temporary_path() const { return impl_->temporary_path(); }
 
 void check_can_write(const fs::path& path, std::string_view operation) {
   const Target target(path, operation);

@@ -54,10 +54,6 @@ class StagedFile {
   ///                  file is complete and only its folder could not be synced
   void publish();
 
-  /// Where the contents are until `publish`, for code that writes to a path: it may write
-  /// this file or put another one in its place, and syncs it. Do not `write` as well.
-  [[nodiscard]] std::filesystem::path temporary_path() const;
-
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;

@@ -16,9 +16,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/staged_file.hpp"
+#include "base/text_file.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/machine.hpp"
+#include "cli/run_main.hpp"
 #include "io/npy.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/make_pruner.hpp"
@@ -44,7 +46,8 @@ trained and selects the next:
 Here losses.npy holds one loss per id of ids.npy, in the same order, and w.npy what to
 multiply each of these losses by in the next training step, not before it is told. Methods
 that start from the losses of all samples before training take them in the first call.
-Give the same method and options in every call.)";
+Give the same method and options in every call. A call that was cut short is repeated with
+the same words; with --epoch T it can never be taken for the next one.)";
 
 enum class OutputOrder { Training, Ascending };
 
@@ -320,6 +323,7 @@ struct SelectResult {
   std::vector<std::int64_t> class_counts;
   std::int64_t unobserved_count;  ///< of the epoch before
   bool state_changed;
+  bool finishes_last = false;  ///< the last call was cut short, and this one is that call again
 };
 
 void check_weights_are_known(const Pruner& pruner, const SelectArguments& arguments) {
@@ -330,9 +334,39 @@ void check_weights_are_known(const Pruner& pruner, const SelectArguments& argume
                   arguments.weights.string(), arguments.method));
 }
 
+/// Stands beside a state from the moment that it is replaced until ids and weights are too, and
+/// holds the epoch that it is replaced for.
+fs::path marker_of(const fs::path& state) { return fs::path(state) += ".unfinished"; }
+
+/// Whether the last call was cut short between its files. The state has moved on by then, so this
+/// call is that one again: its losses are known, and the selection that it wants is the state's.
+bool repeats_unfinished(const Pruner& pruner, const SelectArguments& arguments) {
+  const fs::path marker = marker_of(arguments.state);
+  return !arguments.state.empty() && fs::exists(marker) &&
+         read_text(marker, 100) == fmt::format("{}\n", pruner.epoch()) &&
+         arguments.epoch.value_or(pruner.epoch()) == pruner.epoch();
+}
+
+/// In a loop that writes the next ids over the last ones, losses are always the newer file.
+void require_newer_losses(const SelectArguments& arguments) {
+  if (arguments.losses.empty() || !same_file(arguments.ids, arguments.out)) return;
+  std::error_code error;
+  const auto ids_time = fs::last_write_time(arguments.ids, error);
+  if (error || fs::last_write_time(arguments.losses, error) >= ids_time || error) return;
+  throw InvalidArgument(fmt::format(
+      "{} is older than {}, so it does not hold their losses: the last call has written these ids, "
+      "train on them first (if the losses are theirs: touch {})",
+      arguments.losses.string(), arguments.ids.string(), arguments.losses.string()));
+}
+
 SelectResult advance(Pruner& pruner, const SelectArguments& arguments) {
   if (!arguments.state.empty() && fs::exists(arguments.state)) pruner.load(arguments.state);
   const std::int64_t last_epoch = pruner.epoch();
+  if (repeats_unfinished(pruner, arguments)) {
+    const Selection& selection = pruner.select(last_epoch);
+    return {selection, pruner.classes().count_by_class(selection.ids), 0, false, true};
+  }
+  require_newer_losses(arguments);
   const std::int64_t epoch = epoch_to_select(pruner, arguments);
   if (!arguments.losses.empty()) observe_losses(pruner, arguments);
   check_initial_losses(pruner, arguments);
@@ -355,13 +389,26 @@ void write_outputs(const SelectArguments& arguments, const Selection& selection,
   }
   std::optional<StagedFile> state;
   if (!arguments.state.empty() && changed_pruner != nullptr) {
-    changed_pruner->save(state.emplace(arguments.state).temporary_path());
+    state.emplace(arguments.state);
+    changed_pruner->write_state([&](std::span<const std::byte> bytes) { state->write(bytes); });
   }
   ids.sync();
   if (weights) weights->sync();
-  ids.publish();
-  if (weights) weights->publish();
-  if (state) state->publish();
+  if (state) state->sync();
+  const auto publish_selection = [&] {
+    ids.publish();
+    if (weights) weights->publish();
+  };
+  if (arguments.state.empty()) return publish_selection();
+  const fs::path marker = marker_of(arguments.state);
+  if (state) write_text(marker, fmt::format("{}\n", selection.epoch));
+  try {
+    if (state) state->publish();
+    publish_selection();
+    fs::remove(marker);
+  } catch (const std::exception& error) {
+    throw Unfinished(fmt::format("{}; repeat the command: it goes on from there", error.what()));
+  }
 }
 
 void print_json(const SelectArguments& arguments, const Pruner& pruner, const SelectResult& result,
@@ -396,6 +443,9 @@ void print_summary(const SelectArguments& arguments, const Pruner& pruner,
                    const SelectResult& result) {
   fmt::print("{}, epoch {}: selected {} of {} samples\n", arguments.method, result.selection.epoch,
              result.selection.ids.size(), pruner.classes().sample_count());
+  if (result.finishes_last) {
+    fmt::print("the last call was cut short after it took its losses; this is its selection\n");
+  }
   fmt::print("{}\n", describe_fractions(pruner.classes(), result.class_counts));
   const bool listens = !arguments.losses.empty() || pruner.needs_initial_losses();
   if (listens && result.unobserved_count > 0) {

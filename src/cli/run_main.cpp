@@ -67,6 +67,8 @@ int run_main(int argc, char** argv, void (*program)(std::span<const std::string>
     return std::fflush(stdout) == 0 ? Success : fail(OurMistake, NoOutput);
   } catch (const Stopped& stopped) {
     return fail(StoppedByUser, stopped.what());
+  } catch (const Unfinished& unfinished) {
+    return fail(OurMistake, unfinished.what());
   } catch (const InternalError& error) {
     return fail(OurMistake,
                 fmt::format("{}; this is a fault of rcap, please report it", error.what()));

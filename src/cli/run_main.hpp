@@ -12,6 +12,12 @@ class Stopped : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Something failed after files were changed; the message tells how to go on.
+class Unfinished : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// From now on the first Ctrl-C, or SIGTERM, only sets what `stop_was_asked` tells; the
 /// second one ends the program at once.
 void watch_for_stop();

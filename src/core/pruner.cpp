@@ -238,6 +238,11 @@ std::vector<std::byte> Pruner::state() const {
   return encode_state(identity(), [&self](StateFields& fields) { self.list_all_state(fields); });
 }
 
+void Pruner::write_state(const WriteBytes& write) const {
+  auto& self = const_cast<Pruner&>(*this);
+  stream_state(write, identity(), [&self](StateFields& fields) { self.list_all_state(fields); });
+}
+
 void Pruner::read_all_state(StateFields& fields, const std::string& where) {
   list_all_state(fields);
   SampleSet stray = pending_;

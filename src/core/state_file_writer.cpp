@@ -19,22 +19,20 @@ using namespace state_format;
 /// The bytes under way, with what their head and their end say of them.
 class StateSink {
  public:
-  using Write = std::function<void(const void* data, std::size_t bytes)>;
-
   /// @param write  none: the bytes are only counted
-  explicit StateSink(Write write) : write_(std::move(write)) {}
+  explicit StateSink(WriteBytes write) : write_(std::move(write)) {}
 
   void put(const void* data, std::size_t bytes) {
     count_ += bytes;
     if (!write_) return;
     hash_.add(data, bytes);
-    write_(data, bytes);
+    write_({static_cast<const std::byte*>(data), bytes});
   }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t checksum() const noexcept { return hash_.value(); }
 
  private:
-  Write write_;
+  WriteBytes write_;
   Hash64 hash_;
   std::uint64_t count_ = 0;
 };
@@ -125,10 +123,10 @@ std::uint64_t count_bytes(const StateIdentity& identity, const ListFields& list_
   return HeadBytes + counter.count() + ChecksumBytes;
 }
 
-void write_state(StateSink::Write write, std::uint64_t byte_count, const StateIdentity& identity,
+void write_state(const WriteBytes& write, std::uint64_t byte_count, const StateIdentity& identity,
                  const ListFields& list_fields) {
   const Head head{.file_bytes = byte_count};
-  StateSink sink(std::move(write));
+  StateSink sink(write);
   sink.put(&head, sizeof head);
   encode(sink, identity, list_fields);
   const std::uint64_t checksum = sink.checksum();
@@ -145,20 +143,22 @@ void write_state(StateSink::Write write, std::uint64_t byte_count, const StateId
 
 void write_state_file(const std::filesystem::path& path, const StateIdentity& identity,
                       const ListFields& list_fields) {
-  const std::uint64_t byte_count = count_bytes(identity, list_fields);
   StagedFile file(path, "save_state");
-  write_state([&](const void* data, std::size_t bytes) { file.write(data, bytes); }, byte_count,
-              identity, list_fields);
+  stream_state([&](std::span<const std::byte> bytes) { file.write(bytes); }, identity, list_fields);
   file.publish();
+}
+
+void stream_state(const WriteBytes& write, const StateIdentity& identity,
+                  const ListFields& list_fields) {
+  write_state(write, count_bytes(identity, list_fields), identity, list_fields);
 }
 
 std::vector<std::byte> encode_state(const StateIdentity& identity, const ListFields& list_fields) {
   const std::uint64_t byte_count = count_bytes(identity, list_fields);
   std::vector<std::byte> state;
   state.reserve(static_cast<std::size_t>(byte_count));
-  const auto append = [&](const void* data, std::size_t bytes) {
-    const auto* first = static_cast<const std::byte*>(data);
-    state.insert(state.end(), first, first + bytes);
+  const auto append = [&](std::span<const std::byte> bytes) {
+    state.insert(state.end(), bytes.begin(), bytes.end());
   };
   write_state(append, byte_count, identity, list_fields);
   return state;

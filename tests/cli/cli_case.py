@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -18,6 +19,24 @@ def methods():
     """All methods as the program itself knows them, by name."""
     told = subprocess.run([PROGRAM, "doctor", "--json"], capture_output=True, text=True, check=True).stdout
     return {method["name"]: method for method in json.loads(told)["methods"]}
+
+
+def without_times(value):
+    """A result with everything taken out that a clock put in."""
+    if isinstance(value, dict):
+        return {key: without_times(entry) for key, entry in value.items()
+                if key not in ("seconds", "checksum")}
+    return value
+
+
+def tensors_of(path):
+    """The header entries and bytes of all tensors of a safetensors file, without its metadata."""
+    data = path.read_bytes()
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + length])
+    header.pop("__metadata__", None)
+    return {name: (entry["dtype"], entry["shape"], data[8 + length:][slice(*entry["data_offsets"])])
+            for name, entry in header.items()}
 
 
 class CliTest(unittest.TestCase):

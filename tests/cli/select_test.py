@@ -117,6 +117,38 @@ class Selecting(CliTest):
         np.testing.assert_array_equal(self.select(*words), second)
         self.assertEqual((self.folder / "s.rcap").read_bytes(), new_state)
 
+    def test_a_call_cut_short_between_its_files_is_finished_by_the_same_command(self):
+        words = ("--state", "s.rcap", "--weights", "w.npy")
+        for method in (words, (*words, "--pruning-rate", 0), ("--state", "s.rcap", "--method", "ucb")):
+            with self.subTest(words=method):
+                for name in ("s.rcap", "ids.npy", "w.npy"):
+                    (self.folder / name).unlink(missing_ok=True)
+                first = self.select(*method)
+                self.put("losses.npy", np.linspace(0, 1, len(first)))
+                before = self.contents()
+                again = (*method, "--losses", "losses.npy", "--ids", "ids.npy")
+                second = self.select(*again)
+                after = self.contents()
+                self.assertNotEqual(before["ids.npy"], after["ids.npy"])
+                # All that a kill can leave: the state is first, then ids, then weights.
+                for lost in ((), ("w.npy",), ("w.npy", "ids.npy"), ("w.npy", "ids.npy", "s.rcap")):
+                    for name in after:
+                        (self.folder / name).write_bytes(before[name] if name in lost else after[name])
+                    os.utime(self.folder / "losses.npy")
+                    (self.folder / "s.rcap.unfinished").write_text("1\n")
+                    np.testing.assert_array_equal(self.select(*again), second)
+                    self.assertEqual(self.contents(), after)
+
+    def test_losses_older_than_the_ids_of_the_last_call_are_refused(self):
+        first = self.select("--losses", "initial.npy", "--state", "s.rcap")
+        self.put("losses.npy", np.linspace(0, 1, len(first)))
+        again = ("--state", "s.rcap", "--losses", "losses.npy", "--ids", "ids.npy", "--pruning-rate", 0.9)
+        self.select(*again)
+        self.refuse_select(*again, naming=["losses.npy is older than ids.npy", "train on them first"])
+        os.utime(self.folder / "losses.npy")
+        told = self.refuse_select(*again, "--epoch", 1, naming="--epoch 1 with --losses")
+        self.assertIn("leave --losses out to repeat the selection", told)
+
     def test_epochs_may_be_left_out_but_not_gone_back_to(self):
         self.select("--losses", "initial.npy", "--state", "s.rcap")
         self.select("--state", "s.rcap", "--epoch", 5)

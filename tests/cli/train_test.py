@@ -7,35 +7,16 @@ import pathlib
 import random
 import resource
 import signal
-import struct
 import subprocess
 import tempfile
 import time
 import unittest
 
-from cli_case import PROGRAM, methods
+from cli_case import PROGRAM, methods, tensors_of, without_times
 
 KILLS = int(os.environ.get("RCAP_TEST_KILLS", "50"))
 SAMPLES = 2000
 SYNTHETIC = ("--dataset", "synthetic", "--train-samples", SAMPLES)
-
-
-def without_times(value):
-    """A result with everything taken out that a clock put in."""
-    if isinstance(value, dict):
-        return {key: without_times(entry) for key, entry in value.items()
-                if key not in ("seconds", "checksum")}
-    return value
-
-
-def tensors_of(path):
-    """The header entries and bytes of all tensors of a safetensors file, without its metadata."""
-    data = path.read_bytes()
-    length = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8:8 + length])
-    header.pop("__metadata__", None)
-    return {name: (entry["dtype"], entry["shape"], data[8 + length:][slice(*entry["data_offsets"])])
-            for name, entry in header.items()}
 
 
 LISTENING = ("--score-epochs", 3, "--score-window", 3)

@@ -134,6 +134,8 @@ class Pruner {
 
   /// The bytes that `save` would write, to keep inside another checkpoint.
   [[nodiscard]] std::vector<std::byte> state() const;
+  /// The same bytes, handed over piece by piece: no copy of the state is made.
+  void write_state(const WriteBytes& write) const;
   /// As `load`, from the bytes that `state` gave or `save` wrote.
   void set_state(std::span<const std::byte> bytes);
 

@@ -44,6 +44,9 @@ class StateFields {
 /// Names every field of a state.
 using ListFields = std::function<void(StateFields&)>;
 
+/// Takes the next bytes of a state.
+using WriteBytes = std::function<void(std::span<const std::byte>)>;
+
 /// Writes a state file: to a temporary name beside `path`, synced, then renamed, so
 /// that at every moment `path` is the old file or the new one, whole. A symbolic link
 /// is replaced, not followed. The bytes are described in `docs/state_format.md`.
@@ -70,7 +73,11 @@ void write_state_file(const std::filesystem::path& path, const StateIdentity& id
 void read_state_file(const std::filesystem::path& path, const StateIdentity& identity,
                      const ListFields& list_fields);
 
-/// The bytes that `write_state_file` writes, to keep inside another checkpoint.
+/// Hands over the bytes that `write_state_file` writes, piece by piece.
+void stream_state(const WriteBytes& write, const StateIdentity& identity,
+                  const ListFields& list_fields);
+
+/// The same bytes, to keep inside another checkpoint.
 [[nodiscard]] std::vector<std::byte> encode_state(const StateIdentity& identity,
                                                   const ListFields& list_fields);
 

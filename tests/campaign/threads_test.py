@@ -2,14 +2,17 @@
 
 import json
 import os
+import pathlib
 import subprocess
+import sys
 import unittest
 
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from cli_case import PROGRAM, CliTest
 
-LIBRARY = os.environ["RCAP_FEW_THREADS"]
+LIBRARY = os.environ["RCAP_FAULTS"]
 COUNT = 200_000
 
 
@@ -17,7 +20,8 @@ class FewThreads(CliTest):
     def run_with_threads(self, most, *words):
         return subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, capture_output=True, text=True,
                               timeout=60, check=False,
-                              env={**os.environ, "LD_PRELOAD": LIBRARY, "RCAP_TEST_THREADS": str(most)})
+                              env={**os.environ, "LD_PRELOAD": LIBRARY, "RCAP_FAULT": f"EAGAIN:{most + 1}+",
+                                   "RCAP_FAULT_CALLS": "pthread_create"})
 
     def with_threads(self, most, *words):
         result = self.run_with_threads(most, *words)
