@@ -14,6 +14,7 @@
 #include "io/safetensors.hpp"
 #include "models/stored_tensor.hpp"
 #include "rcap/core/error.hpp"
+#include "train/run_folder.hpp"
 
 namespace rcap {
 namespace {
@@ -125,21 +126,22 @@ void sync_folder(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<fs::path> Checkpoints::found() const {
-  std::vector<fs::path> checkpoints;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder_, error)) {
-    if (entry.path().filename().string().starts_with("epoch-")) checkpoints.push_back(entry.path());
-  }
-  std::ranges::sort(checkpoints);
-  return checkpoints;
-}
+std::vector<fs::path> Checkpoints::found() const { return checkpoints_in(folder_); }
 
 bool Checkpoints::any() const { return !found().empty(); }
 
 void Checkpoints::save(const RunState& state, const Engine& engine, const Pruner& pruner) const {
   const fs::path target = folder_ / fmt::format(NamePattern, state.epoch, state.batch);
-  if (fs::exists(target)) return;  // the run was resumed from it and has not gone on yet
+  // It is there where the run was resumed from it and has not gone on yet.
+  if (!fs::exists(target)) write(target, state, engine, pruner);
+  std::error_code ignored;
+  for (const fs::path& path : found()) {
+    if (path != target) fs::remove_all(path, ignored);
+  }
+}
+
+void Checkpoints::write(const fs::path& target, const RunState& state, const Engine& engine,
+                        const Pruner& pruner) const {
   const fs::path temporary = folder_ / ".unfinished";
   std::error_code error;
   fs::remove_all(temporary, error);
@@ -150,11 +152,9 @@ void Checkpoints::save(const RunState& state, const Engine& engine, const Pruner
                 {FrozenKey, frozen_text(engine)},
                 {OptionsKey, to_text(options_)}});
   pruner.save(temporary / PrunerName);
-  const auto older = found();
   fs::rename(temporary, target, error);
   if (error) refuse_file(target, "cannot be given its name: {}", error.message());
   sync_folder(folder_);
-  for (const fs::path& path : older) fs::remove_all(path, error);
 }
 
 void Checkpoints::require_same_options(const fs::path& path,

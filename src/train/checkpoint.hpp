@@ -52,6 +52,8 @@ class Checkpoints {
  private:
   /// Oldest first.
   [[nodiscard]] std::vector<std::filesystem::path> found() const;
+  void write(const std::filesystem::path& target, const RunState& state, const Engine& engine,
+             const Pruner& pruner) const;
   void require_same_options(const std::filesystem::path& path,
                             const std::map<std::string, std::string>& metadata) const;
 

@@ -50,6 +50,19 @@ int open_lock(const fs::path& folder) {
 
 }  // namespace
 
+std::vector<fs::path> checkpoints_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  if (!fs::exists(folder)) return found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::end(entry);
+       entry.increment(error)) {
+    if (entry->path().filename().string().starts_with("epoch-")) found.push_back(entry->path());
+  }
+  if (error) refuse_file(folder, "cannot be listed: {}", error.message());
+  std::ranges::sort(found);
+  return found;
+}
+
 void require_begun_run(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder / run_files::Options, error)) return;
@@ -75,12 +88,7 @@ bool RunFolder::has_results() const {
 }
 
 bool RunFolder::has_run() const {
-  std::error_code error;
-  const bool has_checkpoint = std::ranges::any_of(
-      fs::directory_iterator(checkpoints(), error), [](const fs::directory_entry& entry) {
-        return entry.path().filename().string().starts_with("epoch-");
-      });
-  return has_checkpoint || has_results() || fs::exists(scores());
+  return !checkpoints_in(checkpoints()).empty() || has_results() || fs::exists(scores());
 }
 
 void RunFolder::begin(const TrainOptions& options) {

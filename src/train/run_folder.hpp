@@ -23,6 +23,11 @@ inline constexpr const char* Scores = "scores.safetensors";
 inline constexpr const char* Checkpoints = "checkpoint";
 }  // namespace run_files
 
+/// The checkpoints in a folder of them, oldest first; none where the folder is not there.
+/// @throws BadFile  the folder cannot be listed: what is not seen must not be taken for missing
+[[nodiscard]] std::vector<std::filesystem::path> checkpoints_in(
+    const std::filesystem::path& folder);
+
 /// @throws InvalidArgument  no run was begun in the folder, so that none can be resumed
 void require_begun_run(const std::filesystem::path& folder);
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <stdexcept>
 #include <string_view>
 #include <unistd.h>
 
@@ -294,19 +295,29 @@ class Run {
   Clock::time_point last_save_ = Clock::now();
 };
 
+/// Does the work; what LibTorch has to say of a mistake is told without the stack it was made on.
+template <class Work>
+auto without_stack(Work work) {
+  try {
+    return work();
+  } catch (const c10::Error& error) {
+    throw std::runtime_error(error.what_without_backtrace());
+  }
+}
+
 }  // namespace
 
 std::optional<Summary> train(const TrainOptions& options, const RunOptions& run,
                              TrainListener& listener) {
   check_options(options);
   require_weights(options);
-  return Run(options, run, listener).execute();
+  return without_stack([&] { return Run(options, run, listener).execute(); });
 }
 
 bool score(const TrainOptions& options, const RunOptions& run, TrainListener& listener) {
   check_options(options);
   require_weights(options);
-  return Run(options, run, listener).score();
+  return without_stack([&] { return Run(options, run, listener).score(); });
 }
 
 }  // namespace rcap

@@ -3,9 +3,9 @@
     make campaign                                                  all of it, hours
     campaign.py --faults 40 --kills 10 --jobs select,train         a part
 
-A fault is a call to the system that fails once (tests/campaign/faults.cpp), at every call of every command. The command must
-end well with the result of its twin, or with one line and an exit code; given again it must then end well. A kill is
-SIGKILL at such a call, or at a random moment.
+A fault is a call to the system that fails once (faults.cpp), at every call of every command. The command must end well
+with the result of its twin, or with one line and an exit code; given again it must then end well. A kill is SIGKILL at
+such a call, or at a random moment.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from jobs import all_jobs, copy, run
+from jobs import PROGRAM, all_jobs, copy, run
 
 LIBRARY = os.environ["RCAP_FAULTS"]
 KINDS = {"ENOSPC": "open write pwrite fsync rename mkdir ftruncate",
@@ -120,7 +120,7 @@ class Twin:
             tally.kills += is_kill
             tally.faults += not is_kill
             problem = "" if is_kill else self.judge(result)
-            if result.returncode == 0:
+            if result.returncode == 0 and not self.job.told(result.stdout):
                 tally.survived += not is_kill
                 problem = problem or self.difference(folder, result.stdout)
             else:
@@ -158,7 +158,7 @@ class Twin:
             for _ in range(MOST_TRIES):
                 if done == kills:
                     break
-                process = subprocess.Popen([str(run.__globals__["PROGRAM"]), *map(str, self.job.words(folder))],
+                process = subprocess.Popen([PROGRAM, *map(str, self.job.words(folder))],
                                            cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 try:
                     process.wait(timeout=chance.uniform(0, 1.1 * seconds))
@@ -167,7 +167,6 @@ class Twin:
                     process.send_signal(signal.SIGKILL)
                     process.wait()
                     done += 1
-            tally.kills += 0
             try:
                 problem = self.settle(folder)
             except Exception as error:
@@ -188,8 +187,8 @@ def kill_ranks(kills, chance, folder):
     import torch
     tally = Tally()
     script = pathlib.Path(__file__).with_name("ranks_loop.py")
-    command = [os.environ["RCAP_PYTHON_ENV"], "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0",
-               "--rdzv-backend", "c10d", "--rdzv-endpoint", "localhost:0", str(script)]
+    command = [os.environ["RCAP_PYTHON_ENV"], "-m", "torch.distributed.run", "--nproc-per-node", "2", "--rdzv-backend",
+               "c10d", "--rdzv-endpoint", "localhost:0", str(script)]
 
     def start(place):
         place.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from cli_case import PROGRAM, tensors_of, without_times
 
-SYNTHETIC = ("--dataset", "synthetic", "--train-samples", "600", "--threads", "1")
+SYNTHETIC = ("--dataset", "synthetic", "--train-samples", "600")
 
 
 def run(*words, folder, **options):
@@ -49,6 +49,10 @@ class Job:
     def way_out(self, folder, message):
         """The command that a refusal asks for; nothing where it says that all is done."""
         raise AssertionError(f"{self.name}: refused: {message}")
+
+    def told(self, printed):
+        """Whether a command that ended well said what it had to leave out."""
+        return False
 
     def result(self, folder, printed):
         """What must be the same as in an undisturbed run."""
@@ -143,9 +147,21 @@ class Train(Job):
 
     def result(self, folder, printed):
         epochs = [json.loads(line) for line in (folder / "run/epochs.jsonl").read_text().splitlines()]
-        (checkpoint,) = (folder / "run/checkpoint").glob("epoch-*")
+        checkpoint = max((folder / "run/checkpoint").glob("epoch-*"))
         return (without_times(json.loads((folder / "run/summary.json").read_text())),
                 [without_times(epoch) for epoch in epochs], tensors_of(checkpoint / "training.safetensors"))
+
+
+class Resume(Train):
+    """Goes on with a run that was killed in its second epoch."""
+
+    def prepare(self, folder):
+        super().prepare(folder)
+        process = subprocess.Popen([PROGRAM, *map(str, self.words(folder))], cwd=folder, stderr=subprocess.DEVNULL)
+        while not any((folder / "run/checkpoint").glob("epoch-000001-*")):
+            assert process.poll() is None, "it ended before it could be killed"
+        process.kill()
+        process.wait()
 
 
 PLAN = """
@@ -191,7 +207,10 @@ class Report(Study):
         (folder / "out/report.html").unlink()
 
     def words(self, folder):
-        return ("report", "out", "--quiet")
+        return ("report", "out")
+
+    def told(self, printed):
+        return "without a result:" in printed
 
     def result(self, folder, printed):
         return (folder / "out/report.html").read_bytes()
@@ -222,7 +241,7 @@ def all_jobs():
     return [SelectFirst("first"),
             Select("next"), Select("next without --epoch", epoch=False),
             Select("everything", "--pruning-rate", "0", epoch=False), Select("ucb", "--method", "ucb", epoch=False),
-            Pack(), Train("rcap", *train), Train("ccs", *table), Study(), Report(),
+            Pack(), Train("rcap", *train), Train("ccs", *table), Resume("resumed", *train), Study(), Report(),
             Look("verify", "data", "verify", "p.pack", "--json", prepared_by=Pack())]
 
 
