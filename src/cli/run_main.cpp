@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <new>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
 
@@ -36,6 +37,16 @@ void open_standard_streams() {
 /// more than its log.
 void outlive_readers() { std::signal(SIGPIPE, SIG_IGN); }
 
+/// Weights and states are read where they lie; a file that is cut off meanwhile has no bytes to
+/// give.
+void explain_lost_bytes(int) {
+  constexpr std::string_view Line =
+      "rcap: a file was cut off while it was read, or its disk failed; repeat the command when it "
+      "is whole\n";
+  (void)!::write(STDERR_FILENO, Line.data(), Line.size());
+  ::_exit(OurMistake);
+}
+
 /// Prints one line, whatever bytes the message took over from names and values.
 int fail(ExitCode code, std::string message) {
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
@@ -62,6 +73,7 @@ int run_main(int argc, char** argv, void (*program)(std::span<const std::string>
   constexpr const char* NoOutput = "cannot write to standard output";
   open_standard_streams();
   outlive_readers();
+  std::signal(SIGBUS, explain_lost_bytes);
   try {
     program(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     return std::fflush(stdout) == 0 ? Success : fail(OurMistake, NoOutput);

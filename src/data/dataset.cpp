@@ -20,6 +20,9 @@ class SubsetSource final : public ImageSource {
   [[nodiscard]] std::string name_of(SampleId id) const override {
     return whole_->name_of(position(id));
   }
+  [[nodiscard]] std::uint64_t stamp_of(SampleId id) const override {
+    return whole_->stamp_of(position(id));
+  }
   [[nodiscard]] std::optional<ImageShape> fixed_shape() const noexcept override {
     return whole_->fixed_shape();
   }

@@ -29,6 +29,13 @@ class ImageSource {
   /// What a person calls the sample: a path, or "data_batch_2.bin, image 17".
   [[nodiscard]] virtual std::string name_of(SampleId id) const = 0;
 
+  /// A number that changes with the file of the sample, from its size and its time; 0 where samples
+  /// have no file of their own.
+  [[nodiscard]] virtual std::uint64_t stamp_of(SampleId id) const {
+    (void)id;
+    return 0;
+  }
+
   /// The size all images have; nothing where it differs, or is known only after decoding.
   [[nodiscard]] virtual std::optional<ImageShape> fixed_shape() const noexcept {
     return std::nullopt;

@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -105,6 +106,43 @@ class Packing(PackTest):
             self.assertEqual(self.pack(out, *RESIZE)["done_before"], TRAIN + VAL)
             self.assertTrue(out.read_bytes() == whole)
             self.assertFalse([name for name in self.names() if "partial" in name])
+
+    def test_images_that_change_meanwhile_are_noticed(self):
+        photos = self.folder / "photos"
+        shutil.copytree(self.photos, photos)
+        pack = ("data", "pack", "--dataset", "image-folder", "--data", photos, "--threads", 2, "--quiet", *RESIZE,
+                "--out", "pack")
+        process = subprocess.Popen([PROGRAM, *map(str, pack)], cwd=self.folder)
+        while not (self.folder / "pack.partial.log").exists():
+            time.sleep(0.001)
+        process.kill()
+        process.wait()
+        first = photos / "train/cat/000.jpg"
+        content = first.read_bytes()
+        first.write_bytes((photos / "train/dog/001.jpg").read_bytes())
+        self.refused(*pack, naming=["was begun with train", "sizes and times of files", "begin anew with restart"])
+        finished = self.run_rcap(*pack, "--restart")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        changed = (self.folder / "pack").read_bytes()
+        first.write_bytes(content)
+        self.refused(*pack, naming="is no pack of these images (names, sizes and times of their files)")
+        self.assertEqual(self.run_rcap(*pack, "--restart").returncode, 0)
+        self.assertNotEqual((self.folder / "pack").read_bytes(), changed)
+
+    @unittest.skipUnless((PROGRAM.parent / "rcap-train").exists(), "built without LibTorch")
+    def test_a_pack_cut_off_while_it_is_trained_on_ends_the_training_in_words(self):
+        self.pack("pack", *RESIZE)
+        train = subprocess.Popen([PROGRAM, "train", "--dataset", "image-folder", "--data", "pack", "--image-size", "16",
+                                  "--resize", "16", "--method", "full", "--epochs", "1000", "--checkpoint-seconds", "0",
+                                  "--threads", "1", "--out", "run", "--quiet"],
+                                 cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        while not list((self.folder / "run").glob("checkpoint/epoch-*")):
+            time.sleep(0.01)
+        os.truncate(self.folder / "pack", 1000)
+        _, errors = train.communicate(timeout=60)
+        self.assertEqual(train.returncode, 2, errors)
+        self.assertIn("pack: was written to or cut off while its images were read", errors)
+        self.assertTrue(list((self.folder / "run").glob("checkpoint/epoch-*")))
 
     def test_ctrl_c_and_a_polite_kill_lose_nothing(self):
         self.pack("whole", *RESIZE)

@@ -31,6 +31,7 @@ class FileImages final : public ImageSource {
   [[nodiscard]] std::int64_t size() const noexcept override;
   [[nodiscard]] ImageView read(SampleId id, Image& buffer) const override;
   [[nodiscard]] std::string name_of(SampleId id) const override;
+  [[nodiscard]] std::uint64_t stamp_of(SampleId id) const override;
 
  private:
   [[nodiscard]] std::filesystem::path path_of(SampleId id) const;

@@ -77,15 +77,18 @@ std::string make_plan(const Dataset& dataset, const PackedNames& names, const Pa
     return fmt::format("{} (names {:016x})", list.size(), checksum);
   };
   const auto describe_split = [&](const Split& split) {
-    std::uint64_t list = 0;
+    std::uint64_t list = 0, files = 0;
     for (SampleId id = 0; id < split.size(); ++id) {
       const auto i = static_cast<std::size_t>(id);
       const std::string image =
           fmt::format("{} {} {}", split.labels[i], split.groups.empty() ? 0 : split.groups[i],
                       names.of(*split.images, id));
       list = packed_format::checksum_of(image.data(), image.size(), list);
+      const std::uint64_t stamp = split.images->stamp_of(id);
+      files = packed_format::checksum_of(&stamp, sizeof stamp, files);
     }
-    return fmt::format("{} images (list {:016x})", split.size(), list);
+    return fmt::format("{} images (list {:016x}, sizes and times of files {:016x})", split.size(),
+                       list, files);
   };
   return fmt::format(
       "dataset = {}\nfast-decode = {}\ncenter-crop = {}\nresize = {}\ninterpolation = {}\nclasses "
@@ -245,8 +248,8 @@ std::optional<PackSummary> find_finished(const fs::path& out, std::uint64_t plan
     }
   }
   refuse_file(out,
-              "is there already, and is no pack of these images with these options; choose another "
-              "file, or replace it with restart");
+              "is there already, and is no pack of these images (names, sizes and times of their "
+              "files) with these options; choose another file, or replace it with restart");
 }
 
 }  // namespace

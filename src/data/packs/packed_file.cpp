@@ -1,10 +1,7 @@
 #include "data/packs/packed_file.hpp"
 
-#include <cerrno>
 #include <cstring>
 #include <span>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -18,13 +15,15 @@ namespace fs = std::filesystem;
 using namespace packed_format;
 
 /// The head of a file whose sizes add up.
-Head read_head(const fs::path& path, std::span<const std::byte> bytes) {
+Head read_head(const fs::path& path, const RegularFile& file) {
   Head head;
-  if (bytes.size() < sizeof head) {
+  if (file.size() < sizeof head) {
     refuse_file(path, "has {} bytes, a packed file at least {}; it is cut off or something else",
-                bytes.size(), sizeof head);
+                file.size(), sizeof head);
   }
-  std::memcpy(&head, bytes.data(), sizeof head);
+  if (!file.read(0, std::as_writable_bytes(std::span(&head, 1)))) {
+    refuse_file(path, "its head cannot be read from the disk");
+  }
   if (head.magic != Magic) {
     refuse_file(path, "byte 0: is not a packed file of rcap; such a file begins with RCAPPACK");
   }
@@ -79,45 +78,48 @@ void check_sizes(const fs::path& path, const Head& head, std::uint64_t file_byte
 }  // namespace
 
 PackedFile::PackedFile(const fs::path& path)
-    : path_(path), file_(path, path.string()), head_(read_head(path, file_.bytes())) {
-  const auto bytes = file_.bytes();
-  check_sizes(path, head_, bytes.size());
-  check_tables();
-  const std::size_t begin = bytes.size() - head_.description_bytes;
-  description_ = decode_description(bytes.subspan(begin), path, begin);
+    : path_(path), file_(path, path.string()), head_(read_head(path, file_)) {
+  check_sizes(path, head_, file_.size());
+  read_tables();
+  const std::uint64_t begin = file_.size() - head_.description_bytes;
+  description_ = decode_description(table_at(begin), path, begin);
   check_entries();
   is_good_ = std::make_unique<std::atomic<bool>[]>(image_count());
 }
 
+std::span<const std::byte> PackedFile::table_at(std::uint64_t offset) const noexcept {
+  return std::span(tables_).subspan(static_cast<std::size_t>(offset - head_.index_offset));
+}
+
 Entry PackedFile::entry(std::size_t image) const noexcept {
   Entry entry;
-  std::memcpy(&entry, file_.bytes().data() + offset_of_entry(image), sizeof entry);
+  std::memcpy(&entry, table_at(offset_of_entry(image)).data(), sizeof entry);
   return entry;
 }
 
-ImageView PackedFile::view(const Entry& entry) const noexcept {
-  return {reinterpret_cast<const std::uint8_t*>(file_.bytes().data()) + entry.offset,
-          static_cast<int>(entry.height), static_cast<int>(entry.width), description_.channels};
+ImageShape PackedFile::shape_of(const Entry& entry) const noexcept {
+  return {static_cast<int>(entry.height), static_cast<int>(entry.width), description_.channels};
 }
 
-ImageView PackedFile::read(std::size_t image) const {
+void PackedFile::read(std::size_t image, Image& buffer) const {
   const Entry found = entry(image);
-  const ImageView pixels = view(found);
-  if (is_good_[image].load(std::memory_order_relaxed)) {
-    announce(found.offset, pixels.bytes());
-    return pixels;
+  const ImageShape shape = shape_of(found);
+  buffer.resize(shape.height, shape.width, shape.channels);
+  const bool is_read = file_.read(found.offset, std::as_writable_bytes(std::span(buffer.pixels)));
+  if (!file_.is_unchanged()) {
+    refuse_file(path_, "was written to or cut off while its images were read; pack it again");
   }
-  if (!bring(found.offset, pixels.bytes())) {
+  if (!is_read) {
     refuse_at(path_, found.offset, "{}: the pixels cannot be read from the disk", describe(image));
   }
-  const std::uint64_t checksum = checksum_of(pixels.pixels, pixels.bytes());
+  if (is_good_[image].load(std::memory_order_relaxed)) return;
+  const std::uint64_t checksum = checksum_of(buffer.pixels.data(), buffer.pixels.size());
   if (checksum != found.checksum) {
     refuse_at(path_, found.offset,
               "{}: the pixels have the checksum {:016x}, the index says {:016x}", describe(image),
               checksum, found.checksum);
   }
   is_good_[image].store(true, std::memory_order_relaxed);
-  return pixels;
 }
 
 std::string PackedFile::describe(std::size_t image) const {
@@ -137,41 +139,16 @@ std::size_t PackedFile::offset_of_entry(std::size_t image) const noexcept {
 std::string_view PackedFile::name_of(std::size_t image) const noexcept {
   const std::uint64_t begin = image == 0 ? 0 : entry(image - 1).name_end;
   const auto* const names =
-      reinterpret_cast<const char*>(file_.bytes().data()) + offset_of_entry(image_count());
+      reinterpret_cast<const char*>(table_at(offset_of_entry(image_count())).data());
   return {names + begin, static_cast<std::size_t>(entry(image).name_end - begin)};
 }
 
-/// Tells the system that a part of the file will be read: it comes from the disk in one go,
-/// where faults would fetch it piece by piece.
-std::span<std::byte> PackedFile::announce(std::uint64_t offset, std::uint64_t size) const noexcept {
-  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::uint64_t begin = offset / page * page;
-  auto* const start = const_cast<std::byte*>(file_.bytes().data()) + begin;
-  const std::uint64_t length = offset + size - begin;
-  ::madvise(start, length, MADV_WILLNEED);
-  return {start, length};
-}
-
-/// @return false if a part of the file cannot be read: the disk fails, or the file has become
-///         shorter
-bool PackedFile::bring(std::uint64_t offset, std::uint64_t size) const noexcept {
-  [[maybe_unused]] const std::span<std::byte> pages = announce(offset, size);
-#ifdef MADV_POPULATE_READ
-  // Tells of an error that a plain read of the memory would answer with a deadly signal.
-  while (::madvise(pages.data(), pages.size(), MADV_POPULATE_READ) != 0) {
-    if (errno == EFAULT || errno == EIO) return false;
-    if (errno != EAGAIN && errno != EINTR) break;  // a kernel that does not know it
-  }
-#endif
-  return true;
-}
-
-void PackedFile::check_tables() const {
-  const auto tables = file_.bytes().subspan(head_.index_offset);
-  if (!bring(head_.index_offset, tables.size())) {
+void PackedFile::read_tables() {
+  tables_.resize(static_cast<std::size_t>(file_.size() - head_.index_offset));
+  if (!file_.read(head_.index_offset, tables_)) {
     refuse_at(path_, head_.index_offset, "the index cannot be read from the disk");
   }
-  const std::uint64_t checksum = checksum_of(tables.data(), tables.size());
+  const std::uint64_t checksum = checksum_of(tables_.data(), tables_.size());
   if (checksum != head_.tables_checksum) {
     refuse_at(path_, head_.index_offset,
               "index, names and description have the checksum {:016x}, the head says {:016x}",
@@ -193,7 +170,8 @@ void PackedFile::check_entries() const {
                    name_end, head_.name_bytes);
     }
     name_end = found.name_end;
-    offset += view(found).bytes();
+    const ImageShape shape = shape_of(found);
+    offset += ImageView{nullptr, shape.height, shape.width, shape.channels}.bytes();
   }
   if (offset != head_.index_offset) {
     refuse_at(path_, offset, "{} bytes follow the last image", head_.index_offset - offset);

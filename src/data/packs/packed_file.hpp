@@ -9,8 +9,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "base/file_mapping.hpp"
+#include "base/regular_file.hpp"
 #include "data/packs/packed_format.hpp"
 
 namespace rcap {
@@ -30,11 +31,10 @@ class PackedFile {
   }
 
   [[nodiscard]] packed_format::Entry entry(std::size_t image) const noexcept;
-  /// Where its pixels are, unchecked.
-  [[nodiscard]] ImageView view(const packed_format::Entry& entry) const noexcept;
-  /// Its pixels, held against their checksum the first time.
-  /// @throws BadFile  they are damaged or cannot be read
-  [[nodiscard]] ImageView read(std::size_t image) const;
+  [[nodiscard]] ImageShape shape_of(const packed_format::Entry& entry) const noexcept;
+  /// Reads its pixels and holds them against their checksum the first time.
+  /// @throws BadFile  they are damaged or cannot be read, or the file has changed
+  void read(std::size_t image, Image& buffer) const;
   /// "image 3 of test (cats/tom.jpg)"
   [[nodiscard]] std::string describe(std::size_t image) const;
 
@@ -43,9 +43,8 @@ class PackedFile {
   [[nodiscard]] std::size_t offset_of_entry(std::size_t image) const noexcept;
   [[nodiscard]] std::string_view name_of(std::size_t image) const noexcept;
 
-  std::span<std::byte> announce(std::uint64_t offset, std::uint64_t size) const noexcept;
-  [[nodiscard]] bool bring(std::uint64_t offset, std::uint64_t size) const noexcept;
-  void check_tables() const;
+  void read_tables();
+  [[nodiscard]] std::span<const std::byte> table_at(std::uint64_t offset) const noexcept;
   void check_entries() const;
   void check_place(std::size_t image, const packed_format::Entry& found,
                    std::uint64_t offset) const;
@@ -58,8 +57,10 @@ class PackedFile {
   }
 
   std::filesystem::path path_;
-  FileMapping file_;
+  RegularFile file_;
   packed_format::Head head_;
+  /// Index, names and description: what a read needs must not vanish with the file.
+  std::vector<std::byte> tables_;
   packed_format::Description description_;
   std::unique_ptr<std::atomic<bool>[]> is_good_;  ///< whether an image's checksum was right
 };

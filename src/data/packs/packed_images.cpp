@@ -24,8 +24,7 @@ PackedImages::PackedImages(std::shared_ptr<const PackedFile> file, std::int64_t 
                            std::int64_t count)
     : file_(std::move(file)), first_(first), count_(count) {
   for (std::int64_t id = 0; id < count_; ++id) {
-    const ImageView image = file_->view(file_->entry(static_cast<std::size_t>(first_ + id)));
-    const ImageShape shape{image.height, image.width, image.channels};
+    const ImageShape shape = file_->shape_of(file_->entry(static_cast<std::size_t>(first_ + id)));
     if (id == 0) shape_ = shape;
     if (shape_ != shape) {
       shape_.reset();
@@ -34,8 +33,9 @@ PackedImages::PackedImages(std::shared_ptr<const PackedFile> file, std::int64_t 
   }
 }
 
-ImageView PackedImages::read(SampleId id, Image&) const {
-  return file_->read(static_cast<std::size_t>(first_ + id));
+ImageView PackedImages::read(SampleId id, Image& buffer) const {
+  file_->read(static_cast<std::size_t>(first_ + id), buffer);
+  return buffer.view();
 }
 
 std::string PackedImages::name_of(SampleId id) const {

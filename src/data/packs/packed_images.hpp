@@ -22,14 +22,14 @@ struct PackRecipe {
   bool operator==(const PackRecipe&) const = default;
 };
 
-/// A packed file, mapped into memory.
+/// An open packed file.
 class PackedFile;
 
 /// The images of one split in a packed file: decoded pixels, any of them by its id.
 ///
-/// `read` points into the file. The first time that an image is read its pixels are held
-/// against their checksum, so damage is found where it matters and opening reads no pixel;
-/// from then on a read costs nothing. The file must not be shortened while it is open.
+/// The first time that an image is read its pixels are held against their checksum, so damage is
+/// found where it matters and opening reads no pixel. A file that is written to, or cut off, while
+/// it is open is refused with the next read; replacing it by renaming another one is safe.
 class PackedImages final : public ImageSource {
  public:
   /// The `count` images of the file from image `first` on.
@@ -40,7 +40,7 @@ class PackedImages final : public ImageSource {
   [[nodiscard]] ImageView read(SampleId id, Image& buffer) const override;
   [[nodiscard]] std::string name_of(SampleId id) const override;
   [[nodiscard]] std::optional<ImageShape> fixed_shape() const noexcept override { return shape_; }
-  /// False, though there is nothing to decode: pages may have to come from the disk, and what
+  /// False, though there is nothing to decode: pixels may have to come from the disk, and what
   /// is left to do for an image of 224 x 224 takes longer than handing it over.
   [[nodiscard]] bool in_memory() const noexcept override { return false; }
 

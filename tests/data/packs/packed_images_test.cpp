@@ -1,6 +1,8 @@
 #include "data/packs/packed_images.hpp"
 
+#include <chrono>
 #include <cstring>
+#include <fstream>
 
 #include <gmock/gmock.h>
 
@@ -39,6 +41,38 @@ TEST_F(PackedImagesTest, NamesTheDamagedImageAndGivesTheOthers) {
                 AllOf(HasSubstr(path_.string()), HasSubstr("byte 160"),
                       HasSubstr("image 1 of train (train/1.jpg)"), HasSubstr("checksum")));
   }
+}
+
+TEST_F(PackedImagesTest, RefusesAFileThatChangesWhileItIsOpen) {
+  for (const bool is_cut_off : {true, false}) {
+    put_file(path_, whole_);
+    // Clocks of file systems are coarse.
+    std::filesystem::last_write_time(
+        path_, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    const Dataset dataset = open_packed(path_).dataset;
+    Image image;
+    (void)dataset.train.images->read(0, image);
+    if (is_cut_off) {
+      std::filesystem::resize_file(path_, 100);
+    } else {
+      std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(90).put('x');
+    }
+    for (const SampleId id : {0, 1}) {
+      EXPECT_THAT(message_of<BadFile>([&] { (void)dataset.train.images->read(id, image); }),
+                  HasSubstr("was written to or cut off while its images were read"));
+    }
+    EXPECT_THAT(dataset.train.images->name_of(1), HasSubstr("train/1.jpg"));
+  }
+}
+
+TEST_F(PackedImagesTest, GoesOnWithAFileThatAnotherTookThePlaceOf) {
+  const Dataset dataset = open_packed(path_).dataset;
+  Bytes other = whole_;
+  other[100] ^= 1;
+  put_file(folder_ / "b.pack", other);
+  std::filesystem::rename(folder_ / "b.pack", path_);
+  Image image;
+  EXPECT_NO_THROW((void)dataset.train.images->read(0, image));
 }
 
 TEST_F(PackedImagesTest, HoldsWhatWasPacked) {
