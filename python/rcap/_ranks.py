@@ -129,6 +129,8 @@ class LocalLosses:
             raise InvalidArgument(f"observe: ids must be integers, not {ids.dtype}")
         self._refuse_if((ids < 0) | (ids >= self._sample_count), ids,
                         f"does not exist; ids lie between 0 and {self._sample_count - 1}")
+        ordered = np.sort(ids)
+        self._refuse_if(ordered[1:] == ordered[:-1], ordered[1:], "is twice in the batch; each counts once")
         self._refuse_if(~((losses >= 0) & np.isfinite(losses)), ids, "has a loss that is negative or not finite")
         ids = ids.astype(np.int64)
         if self._status is not None:

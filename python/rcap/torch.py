@@ -334,6 +334,10 @@ class PruningSampler(Sampler[int]):
                 weights = np.ones(self.pruner.sample_count, np.float32)
             weights[selection.ids] = selection.weights
         self._epoch = _Epoch(number, _Phase.SELECTED, selection.ids, weights)
+        if self._share(len(selection.ids)) == 0:
+            raise InvalidArgument(f"PruningSampler: epoch {number} has {len(selection.ids)} samples, fewer than one "
+                                  f"batch of {self._batch_size} on each of {self._ranks.size} ranks, so nothing would "
+                                  "be trained; choose a smaller batch_size")
 
     def _remaining(self) -> NDArray[np.int64]:
         """The samples of the epoch that have not been observed, in training order."""
@@ -451,9 +455,15 @@ def initial_losses(model: torch.nn.Module, loader: Any, sampler: PruningSampler,
                               f"{pruner.sample_count}; give the whole training set")
     losses = losses or _cross_entropy
     device = device or next(model.parameters()).device
+    missing = np.zeros(pruner.sample_count, bool)  # a pass that failed half-way has brought the others
+    missing[pruner.pending_ids()] = True
     with _batch_statistics(model):
         for batch, ids in loader:
-            sampler.observe(ids, losses(model, _on_device(batch, device)))
+            values = losses(model, _on_device(batch, device))
+            ids = _on_host(ids) if isinstance(ids, torch.Tensor) else np.asarray(ids)
+            new = missing[ids]
+            if new.any():
+                sampler.observe(ids[new], values if new.all() else values[torch.from_numpy(new).to(values.device)])
     sampler.synchronize()
 
 

@@ -1,7 +1,8 @@
 #include "arrays.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <cstring>
+#include <utility>
 
 namespace rcap::python {
 namespace {
@@ -27,7 +28,17 @@ std::string type_name(nb::dlpack::dtype type) {
 
 }  // namespace
 
+// By its name: asking for an attribute that most arrays do not have takes longer than all the rest.
+bool is_masked(nb::handle object) noexcept {
+  return std::strcmp(Py_TYPE(object.ptr())->tp_name, "MaskedArray") == 0;
+}
+
 Array as_array(const std::string& name, nb::handle object) {
+  if (is_masked(object)) {
+    throw InvalidArgument(name +
+                          " are a masked array, and what is masked has no value; give those that "
+                          "count: compressed(), or data if all do");
+  }
   Array array;
   if (nb::try_cast(object, array, false)) return array;
   const nb::object numpy = nb::module_::import_("numpy");
@@ -53,13 +64,15 @@ std::span<const SampleId> as_ids(const std::string& name, const Array& array,
 
 std::shared_ptr<const ClassIndex> classes_of(nb::handle labels,
                                              std::optional<std::int64_t> class_count) {
-  std::optional<ClassId> count;
-  if (class_count) {
-    // Out of range stays out of range; ClassIndex says what is wrong.
-    constexpr std::int64_t Largest = std::numeric_limits<ClassId>::max();
-    count = static_cast<ClassId>(std::clamp<std::int64_t>(*class_count, -1, Largest));
+  if (class_count && !std::in_range<ClassId>(*class_count)) {
+    throw InvalidArgument("class_count is " + std::to_string(*class_count) +
+                          "; there cannot be as many classes");
   }
+  const std::optional<ClassId> count(class_count);
   const Array array = as_array("labels", labels);
+  if (array.size() == 0) {
+    throw InvalidArgument("labels are empty; a data set has at least one sample");
+  }
   return with_integers("labels", array, [&](auto values) {
     return std::make_shared<const ClassIndex>(values, count);
   });

@@ -26,8 +26,11 @@ namespace nb = nanobind;
 /// arrays, tensors, anything that numpy.asarray takes.
 using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+/// Whether it is a masked array of NumPy, whose mask any other reader would overlook.
+[[nodiscard]] bool is_masked(nb::handle object) noexcept;
+
 /// @param name  what messages call it
-/// @throws InvalidArgument  not of one dimension
+/// @throws InvalidArgument  not of one dimension, or masked
 [[nodiscard]] Array as_array(const std::string& name, nb::handle object);
 
 /// The numbers as 64-bit ids; `storage` is used only where they have another type.

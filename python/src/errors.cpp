@@ -16,7 +16,10 @@ nb::handle add(nb::module_& module, const char* name, const char* meaning, nb::o
     try {
       std::rethrow_exception(pointer);
     } catch (const Exception& error) {
-      PyErr_SetString(static_cast<PyObject*>(raised), error.what());
+      // A path may hold any bytes; Python writes those that are no text as it does in names of
+      // files.
+      const nb::object text = nb::steal(PyUnicode_DecodeFSDefault(error.what()));
+      PyErr_SetObject(static_cast<PyObject*>(raised), text.ptr());
     }
   };
   nb::register_exception_translator(translate, type.ptr());

@@ -46,6 +46,7 @@ void observe_spans(const PrunerHandle& self, std::span<const SampleId> ids,
 /// What a batch brings: an int64 array of ids and a float32 array of losses, in a third of the
 /// time that any kind of array takes. False if they are something else.
 bool observe_batch(const PrunerHandle& self, nb::handle ids_object, nb::handle losses_object) {
+  if (is_masked(ids_object) || is_masked(losses_object)) return false;
   const Buffer ids(ids_object);
   const Buffer losses(losses_object);
   if (!ids.holds<SampleId>() || !losses.holds<float>()) return false;

@@ -149,6 +149,7 @@ def mistakes(folder):
     refused(lambda: sampler.observe([len(LABELS)], one),
             f"sample {len(LABELS)} does not exist; ids lie between 0 and 204")
     refused(lambda: sampler.observe([-1], one), "sample -1 does not exist")
+    refused(lambda: sampler.observe([*mine[:2], mine[0]], torch.ones(3)), f"sample {mine[0]} is twice in the batch")
     refused(lambda: sampler.observe(mine[:1], one * torch.nan), f"sample {mine[0]} has a loss that is negative or not")
     refused(lambda: sampler.observe(mine[:2], torch.full((2,), torch.inf)),
             f"sample {mine[0]} has a loss that is negative or not finite (as {mine[1]});")

@@ -29,6 +29,36 @@ def losses_of(ids, epoch):
     return ((ids * 37 + epoch * 11) % 101 / 50).astype(np.float32)
 
 
+@pytest.mark.parametrize("labels", [[], (), np.empty(0, np.int64), np.empty(0)])
+def test_labels_that_are_empty(labels):
+    with pytest.raises(rcap.InvalidArgument, match="labels are empty"):
+        rcap.RS2(labels)
+
+
+def test_more_classes_than_can_be_are_named():
+    with pytest.raises(rcap.InvalidArgument, match="class_count is 1000000000000"):
+        rcap.RS2(LABELS, class_count=10**12)
+
+
+@pytest.mark.parametrize("mask", [False, [True] + [False] * 99])
+def test_masked_arrays_are_refused(mask):
+    with pytest.raises(rcap.InvalidArgument, match="labels are a masked array"):
+        rcap.RS2(np.ma.array(LABELS, mask=mask))
+    pruner = rcap.RCAP(LABELS, initial_loss="forward")
+    ids, losses = np.arange(len(LABELS)), LOSSES
+    for masked in ((np.ma.array(ids, mask=mask), losses), (ids, np.ma.array(losses, mask=mask))):
+        with pytest.raises(rcap.InvalidArgument, match="masked array"):
+            pruner.observe(*masked)
+    assert pruner.pending_count == len(LABELS)
+
+
+def test_paths_that_are_no_text_are_named(tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    with pytest.raises(rcap.BadFile) as raised:
+        rcap.RS2(LABELS).load(path)
+    assert path in str(raised.value)
+
+
 @pytest.mark.parametrize("method", rcap.METHODS)
 class TestEveryMethod:
     def test_selects_int64_ids(self, method):

@@ -254,6 +254,26 @@ def test_initial_losses_leave_the_network_as_it_was():
     assert sampler.pruner.pending_count == 0
 
 
+def test_initial_losses_that_failed_can_be_repeated():
+    features, labels = torch.randn(20, 3), torch.arange(20) % 4
+    loader = DataLoader(Indexed(TensorDataset(features, labels)), batch_size=6)
+    model, calls = torch.nn.Linear(3, 4), []
+
+    def fail_once(model, batch):
+        calls.append(len(batch[0]))
+        if len(calls) == 3:
+            raise MemoryError("not this time")
+        return torch.nn.functional.cross_entropy(model(batch[0]), batch[1], reduction="none")
+
+    sampler, whole = (PruningSampler(rcap.RCAP(labels.numpy(), initial_loss="forward")) for _ in range(2))
+    with pytest.raises(MemoryError):
+        initial_losses(model, loader, sampler, losses=fail_once)
+    assert 0 < sampler.pruner.pending_count < 20
+    initial_losses(model, loader, sampler, losses=fail_once)
+    initial_losses(model, loader, whole)
+    assert sampler.pruner.state() == whole.pruner.state()
+
+
 def test_the_length_is_known_before_the_initial_losses():
     sampler = PruningSampler(rcap.RCAP(LABELS, initial_loss="forward"))
     assert len(sampler) == sampler.pruner.keep_count == 20
@@ -332,6 +352,11 @@ class TestMistakes:
     def test_an_unknown_way_to_hand_out(self):
         with pytest.raises(rcap.InvalidArgument, match='hands_out is "all"; it must be "rest" or "whole"'):
             make_sampler("rs2", hands_out="all")
+
+    def test_batches_that_are_larger_than_the_epoch(self):
+        sampler = PruningSampler(rcap.RS2(np.arange(100) % 4, pruning_rate=0.9), batch_size=11)
+        with pytest.raises(rcap.InvalidArgument, match="epoch 0 has 10 samples, fewer than one batch of 11 on each"):
+            iter(sampler)
 
     def test_an_epoch_that_is_past(self):
         sampler = make_sampler("rs2")

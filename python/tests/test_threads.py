@@ -1,6 +1,9 @@
 """One pruner in several threads of Python: calls take turns, and nothing is lost."""
 
 import itertools
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -83,3 +86,22 @@ def test_observations_of_several_threads_are_all_there():
     alone.observe(ids, losses)
     assert pruner.pending_count == 0
     assert pruner.state() == alone.state()
+
+
+SELECTS = """
+import numpy as np, rcap, sys
+pruner = rcap.RCAP(np.arange(200_000) % 10, pruning_rate=0.5, seed=3, threads=8)
+sys.stdout.write(str(pruner.select(0).ids.sum()))
+"""
+
+
+@pytest.mark.skipif("RCAP_FAULTS" not in os.environ, reason="needs a system that fails, which the build of rcap makes")
+@pytest.mark.parametrize("most", range(9))
+def test_a_system_with_no_more_threads_to_give(most):
+    # Not those of NumPy, which has its own.
+    few = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "LD_PRELOAD": os.environ["RCAP_FAULTS"],
+           "RCAP_FAULT": f"EAGAIN:{most + 1}+", "RCAP_FAULT_CALLS": "pthread_create"}
+    told = subprocess.run([sys.executable, "-c", SELECTS], env=few, capture_output=True, text=True, timeout=60,
+                          check=True)
+    pruner = rcap.RCAP(np.arange(200_000) % 10, pruning_rate=0.5, seed=3)
+    assert told.stdout == str(pruner.select(0).ids.sum())

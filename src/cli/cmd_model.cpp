@@ -1,3 +1,4 @@
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,6 +44,15 @@ void list_models(std::span<const std::string> words) {
   for (const ModelInfo& info : models()) fmt::print("{:<22} {}\n", info.name, info.summary);
 }
 
+void print_as_json(const WeightFile& file) {
+  nlohmann::ordered_json::object_t object;
+  for (const TensorView& view : file.tensors()) {
+    // Names are unique, and looking whether a name is there already takes ever longer.
+    object.push_back({view.name, {{"type", name_of(view.type)}, {"shape", view.shape}}});
+  }
+  fmt::print("{}\n", nlohmann::ordered_json(std::move(object)).dump());
+}
+
 void inspect_file(std::span<const std::string> words) {
   std::filesystem::path path;
   bool json = false;
@@ -53,16 +63,12 @@ void inspect_file(std::span<const std::string> words) {
   if (!line.parse(words)) return;
   line.require("weights", path);
   const WeightFile file(path);
+  if (json) return print_as_json(file);
   std::size_t elements = 0;
-  nlohmann::ordered_json object = nlohmann::ordered_json::object();
   for (const TensorView& view : file.tensors()) {
     elements += view.data.size() / bytes_of(view.type);
-    object[view.name] = {{"type", name_of(view.type)}, {"shape", view.shape}};
-    if (!json) {
-      fmt::print("{:<52} {:<5} {}\n", view.name, name_of(view.type), fmt::join(view.shape, " x "));
-    }
+    fmt::print("{:<52} {:<5} {}\n", view.name, name_of(view.type), fmt::join(view.shape, " x "));
   }
-  if (json) return fmt::print("{}\n", object.dump());
   fmt::print("{} tensors, {} numbers\n", file.tensors().size(), elements);
 }
 

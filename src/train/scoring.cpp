@@ -119,6 +119,11 @@ std::optional<SampleCost> measure_recalls(const TrainOptions& options, const Dat
   SampleCost cost;
   const auto [kept, held_out] =
       hold_out(*classes, RecallsHoldOutOneIn, options.seed, SubsampleUse::Recalls);
+  if (held_out.empty()) {
+    throw InvalidArgument(
+        "metriq: recalls are measured on samples that are held out, and every class has a single "
+        "one; choose another method");
+  }
   const Split train = subset(dataset.train, kept);
   const Split validation = subset(dataset.train, held_out);
   const auto train_classes = std::make_shared<const ClassIndex>(groups_of(train, options.group_by),

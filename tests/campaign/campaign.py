@@ -214,7 +214,8 @@ def kill_ranks(kills, chance, folder):
                 process.wait()
                 tally.kills += 1
         found = torch.load(place / "result.pt")
-        same = all(torch.equal(found[part][name], tensor) for part in expected for name, tensor in expected[part].items())
+        same = all(torch.equal(found[part][name], tensor)
+                   for part in expected for name, tensor in expected[part].items())
         if not same:
             tally.problems.append("torchrun, killed at random: another result")
     return tally
@@ -228,7 +229,7 @@ def spread(faults, most, chance):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--faults", type=int, default=10**9, help="at most, of each job")
-    parser.add_argument("--kills", type=int, default=50, help="of each job: at calls, and of long ones at random moments")
+    parser.add_argument("--kills", type=int, default=50, help="of each job: at calls, and of long ones at random too")
     parser.add_argument("--jobs", default="", help="only those whose names begin so, e.g. select,train")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()

@@ -124,6 +124,10 @@ class Tables(TrainTest):
         self.refused(*table, "--label-column", "lable",
                      naming=['no column "lable" (did you mean label?)', "width, height, colour, mark, label"])
         self.refused(*table, "--group-by", "group", naming="table has no groups")
+        pairs = "\n".join(f"{row},{row // 2}" for row in range(100))
+        (self.folder / "pairs.csv").write_text(f"x,label\n{pairs}\n")
+        self.refused("--dataset", "table", "--data", "pairs.csv", "--method", "metriq", "--out", "pairs",
+                     naming="every class has a single one; choose another method")
         self.refused("--dataset", "table", "--out", "no", naming="name it with the option data")
         self.refused("--dataset", "synthetic", "--label-column", "x", "--out", "no",
                      naming="--label-column is for tables")
