@@ -18,7 +18,7 @@ LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
 LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp'
 LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
 
-.PHONY: help setup build demo test test-core test-python bench bench-python format clean \
+.PHONY: help setup build demo test test-core test-python campaign bench bench-python format clean \
   check check-format check-python check-shell check-page check-files check-tidy file-flags
 
 help:  ## list the targets (default)
@@ -39,6 +39,9 @@ test: check build  ## run every check, then every test, optimised, under sanitiz
 	$(CMAKE) --preset asan -DRCAP_FUZZ_SECONDS=$(RCAP_FUZZ_SECONDS)
 	$(CMAKE) --build --preset asan
 	$(CTEST) --preset asan
+	$(CMAKE) --preset tsan
+	$(CMAKE) --build --preset tsan
+	$(CTEST) --preset tsan
 	scripts/test-python
 
 test-core: check-format  ## the library alone, optimised and under sanitizers: minutes
@@ -51,6 +54,11 @@ test-core: check-format  ## the library alone, optimised and under sanitizers: m
 
 test-python: build  ## install the Python package into an environment of its own and run its tests
 	scripts/test-python
+
+campaign: build  ## fail every call to the system, kill at random: hours; CAMPAIGN="--jobs select" does a part
+	scripts/test-python --install-only
+	RCAP_PROGRAM=build/rcap RCAP_FAULTS=$(CURDIR)/build/tests/campaign/librcap_faults.so \
+	  RCAP_PYTHON_ENV=$(CURDIR)/build/python-env/bin/python $(PYTHON3) tests/campaign/campaign.py $(CAMPAIGN)
 
 bench: build  ## build and run the benchmarks
 	$(PYTHON3) bench/run.py

@@ -336,7 +336,10 @@ void check_weights_are_known(const Pruner& pruner, const SelectArguments& argume
 
 /// Stands beside a state from the moment that it is replaced until ids and weights are too, and
 /// holds the epoch that it is replaced for.
-fs::path marker_of(const fs::path& state) { return fs::path(state) += ".unfinished"; }
+fs::path marker_of(const fs::path& state) {
+  constexpr std::size_t LongestName = 200;  // with the ending it must still be a name
+  return state.parent_path() / (state.filename().string().substr(0, LongestName) + ".unfinished");
+}
 
 /// Whether the last call was cut short between its files. The state has moved on by then, so this
 /// call is that one again: its losses are known, and the selection that it wants is the state's.

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -74,6 +75,9 @@ int run_main(int argc, char** argv, void (*program)(std::span<const std::string>
   open_standard_streams();
   outlive_readers();
   std::signal(SIGBUS, explain_lost_bytes);
+  if (std::error_code gone; std::filesystem::current_path(gone).empty()) {
+    return fail(UserMistake, "the folder it is called in has been removed; change to another one");
+  }
   try {
     program(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     return std::fflush(stdout) == 0 ? Success : fail(OurMistake, NoOutput);

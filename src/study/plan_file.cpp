@@ -243,6 +243,14 @@ class RunMaker {
     PlannedRun run;
     run.name = fmt::format("{}-{}{}-seed-{}", as_file_name(dataset.name), as_file_name(method.name),
                            suffix, words.at("seed"));
+    constexpr std::size_t LongestName = 240;  // of a file with an ending
+    if (run.name.size() > LongestName) {
+      throw InvalidArgument(
+          fmt::format("{}: a run would be called {}..., which has {} characters; a file's name may "
+                      "have {}: give "
+                      "shorter names to data sets and methods",
+                      path_.string(), run.name.substr(0, 40), run.name.size(), LongestName));
+    }
     run.dataset = dataset.name;
     run.method = method.name;
     std::vector<GivenOption> given;

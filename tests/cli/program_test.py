@@ -48,6 +48,14 @@ class Program(CliTest):
     def test_never_runs_a_program_of_another_folder(self):
         self.assert_refused("../rcap-x/../sh", naming="../rcap-x/../sh")
 
+    def test_a_removed_working_folder_is_told(self):
+        gone = self.folder / "gone"
+        gone.mkdir()
+        command = f'rmdir "{gone}" && exec "{PROGRAM}" doctor'
+        result = subprocess.run(["sh", "-c", command], cwd=gone, capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("the folder it is called in has been removed", result.stderr)
+
     def test_does_not_load_libtorch(self):
         libraries = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
         self.assertNotIn("torch", libraries)

@@ -53,6 +53,14 @@ min-test-samples = 5
   EXPECT_EQ(options.min_test_samples, 5);
 }
 
+TEST(PlanFile, RefusesNamesThatNoFileCanHave) {
+  const std::string data = std::string(150, 'd'), method = std::string(150, 'm');
+  EXPECT_THAT(refusal_of("seeds = [0]\npruning-rates = [0.5]\nmethods = [{name = \"" + method +
+                         "\", method = \"rs2\"}]\ndatasets = [{name = \"" + data +
+                         "\", dataset = \"mnist\"}]\n"),
+              HasSubstr("has 317 characters; a file's name may have 240"));
+}
+
 TEST(PlanFile, RefusesAccuraciesOfDifferentSamplesInARow) {
   const auto refusal = [](const std::string& second) {
     return refusal_of(R"(
