@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -297,6 +298,11 @@ TrainOptions make_options(std::span<const GivenOption> given, Reader reader) {
   const std::optional<double> beta = preset_beta(preset, options.pruner.common.pruning_rate);
   if (beta && find_word(given, "beta") == nullptr) options.pruner.rcap.beta = beta;
   check_options(options, reader);
+  return completed(std::move(options));
+}
+
+TrainOptions completed(TrainOptions options) {
+  if (options.evaluate_every == 0) options.evaluate_every = (options.epochs + 9) / 10;
   return options;
 }
 
@@ -309,6 +315,7 @@ TrainOptions make_options_to_go_on(std::span<const GivenOption> stored,
   list_options(fields, options);
   list_preset(fields, ignored);
   set_options(fields, require_method(begun.method), given, reader);
+  options = completed(std::move(options));
   if (const std::string difference = difference_of(begun, options, reader); !difference.empty()) {
     throw StateMismatch(fmt::format("the run was begun with other options: {}", difference));
   }

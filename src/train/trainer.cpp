@@ -56,12 +56,6 @@ void set_threads(int threads) {
   std::call_once(once, [] { at::set_num_interop_threads(1); });
 }
 
-/// Options that follow from others.
-TrainOptions completed(TrainOptions options) {
-  if (options.evaluate_every == 0) options.evaluate_every = (options.epochs + 9) / 10;
-  return options;
-}
-
 /// A pack holds what its centre crop left; the same crop again would leave less.
 void require_uncropped(const Dataset& dataset, const TrainOptions& options) {
   if (!dataset.is_center_cropped || options.center_crop == 0) return;

@@ -24,7 +24,6 @@ methods = ["full", "rcap", "rs2", "ccs", {method = "tdds", score-epochs = 4, sco
 preset = "table"
 data = "small.csv"
 epochs = 4
-evaluate-every = 2
 checkpoint-seconds = 0
 [[datasets]]
 name = "small"
@@ -104,7 +103,7 @@ class Outcome(StudyTest):
 
     def test_a_study_of_held_out_samples_says_so(self):
         self.change('"rcap", "rs2"', '{method = "rcap", initial-loss = "forward"}, "rs2"')
-        self.change('evaluate-every = 2', 'evaluate-every = 2\nhold-out = 0.25\nevaluate = "held-out"\n'
+        self.change('epochs = 4', 'epochs = 4\nhold-out = 0.25\nevaluate = "held-out"\n'
                     'label-noise = 0.1\nmin-test-samples = 12')
         self.study("out", "--quiet", "--jobs", 2)
         out = self.folder / "out"
