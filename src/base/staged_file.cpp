@@ -264,6 +264,11 @@ void StagedFile::sync() { impl_->sync(); }
 
 void StagedFile::publish() { impl_->publish(); }
 
+void remove_staged(const fs::path& path) {
+  const Target target(path, {});
+  remove_leftovers(target, TemporaryNames(target.name()));
+}
+
 void check_can_write(const fs::path& path, std::string_view operation) {
   const Target target(path, operation);
   if (::faccessat(target.folder(), ".", W_OK | X_OK, 0) != 0) {

@@ -59,6 +59,9 @@ class StagedFile {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Removes what killed processes left of a file that was staged for `path`; staging it does so too.
+void remove_staged(const std::filesystem::path& path);
+
 /// Checks that a file could be staged for `path` now, without making one.
 /// @throws BadFile  as the constructor of `StagedFile`
 void check_can_write(const std::filesystem::path& path, std::string_view operation = {});

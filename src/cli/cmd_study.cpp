@@ -212,6 +212,15 @@ StudyResults write_results(const fs::path& out) {
   return results;
 }
 
+/// Runs that ended well and whose files could not be read for the tables are missing too.
+void add_missing(StudyOutcome& outcome, const StudyResults& results) {
+  for (const MissingRun& run : results.missing) {
+    if (std::ranges::find(outcome.missing, run.name, &MissingRun::name) == outcome.missing.end()) {
+      outcome.missing.push_back(run);
+    }
+  }
+}
+
 [[noreturn]] void tell_missing(const StudyArguments& arguments, const StudyOutcome& outcome) {
   constexpr std::size_t Shown = 3;
   std::vector<std::string> shown;
@@ -247,6 +256,7 @@ void run_study_command(std::span<const std::string> words) {
   if (outcome.stopped) {
     throw Stopped("stopped, nothing is lost; go on with the same command");
   }
+  add_missing(outcome, results);
   print_outcome(arguments, outcome, results);
   if (!outcome.missing.empty()) tell_missing(arguments, outcome);
 }

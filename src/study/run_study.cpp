@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/make_folder.hpp"
+#include "base/staged_file.hpp"
 #include "base/text_file.hpp"
 #include "rcap/core/error.hpp"
 #include "study/child_process.hpp"
@@ -128,6 +129,7 @@ class Study {
       } else {
         if (condition.status == RunStatus::Damaged) set_aside(folder_, run.name);
         fs::remove(folder_.failure(run.name));
+        remove_staged(folder_.failure(run.name));
         pending_.push_back(&run);
       }
     }
