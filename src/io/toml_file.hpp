@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <toml++/toml.h>
+#include "io/toml_headers.hpp"
 
 namespace rcap {
 

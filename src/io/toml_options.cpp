@@ -49,6 +49,8 @@ TomlFile::TomlFile(const fs::path& path) : path_(path) {
   } catch (const toml::parse_error& error) {
     throw BadFile(
         fmt::format("{}:{}: {}", path.string(), error.source().begin.line, error.description()));
+  } catch (const UnexpectedToml& error) {
+    throw BadFile(fmt::format("{}: holds {}", path.string(), error.what()));
   }
 }
 

@@ -162,7 +162,26 @@ void make_images(const fs::path& folder) {
   put_file(folder / "grey.png", encode_png(counting_image(4, 5, 1)));
 }
 
+void make_plans(const fs::path& folder) {
+  put_file(
+      folder / "small.toml",
+      "title = \"t\"\nseeds = [0, 27]\npruning-rates = [0.5]\nbetas = [1]\nreference = \"rcap\"\n"
+      "methods = [\"full\", {name = \"a\", method = \"rcap\", class-share = \"mass\"}, \"ccs\"]\n"
+      "[options]\nepochs = 2\nhold-out = 0.2\nevaluate = \"held-out\"\n"
+      "[[datasets]]\nname = \"x\"\ndataset = \"mnist\"\nimbalance = 10\n");
+  put_file(folder / "table.toml",
+           "seeds = [1]\npruning-rates = [0.9]\nmethods = [\"rs2\"]\n"
+           "datasets = [{preset = \"table\", data = \"a \\\"b\\\" #c\", label-column = \"é\"}]\n");
+}
+
+/// Bytes that stand for anything; the target makes options of them.
+void make_options(const fs::path& folder) {
+  put_file(folder / "some", "\x03\x01\x02rcap\x05mass 0.5 \x01\x02\x03\x04\x05\x06\x07");
+}
+
 void make_all(const fs::path& folder) {
+  make_plans(folder / "plan");
+  make_options(folder / "options");
   make_idx(folder / "idx");
   make_cifar(folder / "cifar");
   make_lists(folder / "lists");
