@@ -52,6 +52,10 @@ class Tally:
                 f"{len(self.problems)} problems")
 
 
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith(".unfinished")}
+
+
 class Twin:
     """A job, the files that it begins with, and its result when nothing disturbs it."""
 
@@ -120,6 +124,8 @@ class Twin:
             tally.kills += is_kill
             tally.faults += not is_kill
             problem = "" if is_kill else self.judge(result)
+            if result.returncode == 2 and self.job.refuses_whole and contents(folder) != contents(self.prepared):
+                problem = problem or "exit code 2 after a file was replaced"
             if result.returncode == 0 and not self.job.told(result.stdout):
                 tally.survived += not is_kill
                 problem = problem or self.difference(folder, result.stdout)

@@ -38,6 +38,7 @@ class Job:
 
     name = ""
     is_long = False  # so that it is killed at random moments too
+    refuses_whole = False  # exit code 2 tells that nothing was changed
 
     def prepare(self, folder):
         """Makes the files that the command begins with."""
@@ -65,6 +66,8 @@ class Job:
 
 class Select(Job):
     """The second call of the loop that the README shows."""
+
+    refuses_whole = True
 
     def __init__(self, name, *options, epoch=True):
         self.name = f"select {name}"
