@@ -108,6 +108,14 @@ Texts texts_of(const MethodInfo& method) {
   return texts;
 }
 
+/// A text of Python may hold halves of characters, which are no text elsewhere.
+std::string text_of(nb::handle value) {
+  std::string text;
+  if (nb::try_cast(value, text, false)) return text;
+  PyErr_Clear();
+  throw nb::type_error("a text with a lone surrogate is no text");
+}
+
 /// The word for a value; numbers keep all of their digits.
 std::string word_of(const Option& option, nb::handle value) {
   const bool is_bool = PyBool_Check(value.ptr());
@@ -124,7 +132,7 @@ std::string word_of(const Option& option, nb::handle value) {
       }
       break;
     case Option::Kind::NumberOrWord:
-      if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+      if (nb::isinstance<nb::str>(value)) return text_of(value);
       [[fallthrough]];
     case Option::Kind::Number:
       if (PyNumber_Check(value.ptr()) && !is_bool) {
@@ -134,7 +142,7 @@ std::string word_of(const Option& option, nb::handle value) {
       }
       break;
     default:
-      if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+      if (nb::isinstance<nb::str>(value)) return text_of(value);
   }
   const std::string type = nb::cast<std::string>(value.type().attr("__name__"));
   throw nb::type_error(
@@ -176,7 +184,7 @@ void take_options(const MethodInfo& method, nb::dict& arguments, PrunerOptions& 
   }
   for (const auto& [name, value] : arguments) {
     // An argument that is not there is a TypeError to Python.
-    const GivenOption unknown{nb::cast<std::string>(name), ""};
+    const GivenOption unknown{text_of(name), ""};
     try {
       set_options(fields, method, {&unknown, 1}, Reader::Code);
     } catch (const InvalidArgument& error) {
@@ -191,7 +199,9 @@ void make(PrunerHandle& self, const MethodInfo& method, nb::handle labels,
   arguments.update(given);
   std::optional<std::int64_t> class_count;
   if (const auto value = take(arguments, "class_count"); value && !value->is_none()) {
-    class_count = nb::cast<std::int64_t>(*value);
+    if (!nb::try_cast(*value, class_count.emplace(), false)) {
+      throw nb::type_error("class_count must be a whole number of at most 64 bits");
+    }
   }
   PrunerOptions options;
   take_array(method, arguments, options);

@@ -14,8 +14,15 @@ using nb::literals::operator""_a;
 
 /// Outputs of a network, a row for each of `count` ids, flattened.
 Array as_rows(const char* name, nb::handle object, std::size_t count) {
+  if (is_masked(object)) throw InvalidArgument(std::string(name) + " is a masked array; give all");
   const nb::object numpy = nb::module_::import_("numpy");
-  const nb::object rows = numpy.attr("asarray")(object, "dtype"_a = "float32");
+  const nb::object given = numpy.attr("asarray")(object);
+  const std::string kind = nb::cast<std::string>(given.attr("dtype").attr("kind"));
+  if (kind != "f" && kind != "i" && kind != "u") {
+    throw InvalidArgument(std::string(name) + " must be numbers, not " +
+                          nb::str("{}").format(given.attr("dtype")).c_str());
+  }
+  const nb::object rows = given.attr("astype")("float32", "copy"_a = false);
   if (nb::cast<int>(rows.attr("ndim")) != 2) {
     throw InvalidArgument(std::string(name) + " must have two dimensions, samples x classes");
   }
