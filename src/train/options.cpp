@@ -298,7 +298,7 @@ TrainOptions make_options(std::span<const GivenOption> given, Reader reader) {
   const std::optional<double> beta = preset_beta(preset, options.pruner.common.pruning_rate);
   if (beta && find_word(given, "beta") == nullptr) options.pruner.rcap.beta = beta;
   check_options(options, reader);
-  return completed(std::move(options));
+  return options;
 }
 
 TrainOptions completed(TrainOptions options) {
@@ -315,7 +315,6 @@ TrainOptions make_options_to_go_on(std::span<const GivenOption> stored,
   list_options(fields, options);
   list_preset(fields, ignored);
   set_options(fields, require_method(begun.method), given, reader);
-  options = completed(std::move(options));
   if (const std::string difference = difference_of(begun, options, reader); !difference.empty()) {
     throw StateMismatch(fmt::format("the run was begun with other options: {}", difference));
   }
@@ -367,9 +366,16 @@ std::string to_toml(const TrainOptions& options) {
 }
 
 std::string difference_of(const TrainOptions& before, const TrainOptions& after, Reader reader) {
-  const auto shapes_result = [](const Option& option) { return option.shapes_result(); };
-  const std::vector<GivenOption> was = words_that(before, shapes_result);
-  const std::vector<GivenOption> is = words_that(after, shapes_result);
+  const auto words = [&](TrainOptions options) {
+    // What is left open may be as it was written out before.
+    const bool same_evaluations =
+        completed(before).evaluate_every == completed(after).evaluate_every;
+    if (same_evaluations) options = completed(std::move(options));
+    return words_that(std::move(options),
+                      [](const Option& option) { return option.shapes_result(); });
+  };
+  const std::vector<GivenOption> was = words(before);
+  const std::vector<GivenOption> is = words(after);
   std::vector<std::string> differences;
   const auto compare = [&](const std::string& name) {
     const std::string* old_word = find_word(was, name);

@@ -126,7 +126,7 @@ void list_preset(OptionFields& fields, std::string& preset);
 [[nodiscard]] TrainOptions make_options_to_go_on(std::span<const GivenOption> stored,
                                                  std::span<const GivenOption> given, Reader reader);
 
-/// The options with those filled in that follow from others, as both functions above give them.
+/// The options with those filled in that are left open and follow from others.
 [[nodiscard]] TrainOptions completed(TrainOptions options);
 
 /// @throws InvalidArgument  as `make_options` does, for values
