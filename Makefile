@@ -18,7 +18,7 @@ LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
 LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp'
 LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
 
-.PHONY: help setup build demo test test-core test-python campaign bench bench-python format clean \
+.PHONY: help setup build demo test test-core test-python campaign fuzz bench bench-python format clean \
   check check-format check-python check-shell check-page check-files check-tidy file-flags
 
 help:  ## list the targets (default)
@@ -59,6 +59,11 @@ campaign: build  ## fail every call to the system, kill at random: hours; CAMPAI
 	scripts/test-python --install-only
 	RCAP_PROGRAM=build/rcap RCAP_FAULTS=$(CURDIR)/build/tests/campaign/librcap_faults.so \
 	  RCAP_PYTHON_ENV=$(CURDIR)/build/python-env/bin/python $(PYTHON3) tests/campaign/campaign.py $(CAMPAIGN)
+
+fuzz: setup  ## ten million inputs for each fuzz target: hours; FUZZ="--targets npy --inputs 1000000" does a part
+	$(CMAKE) --preset asan
+	$(CMAKE) --build --preset asan
+	scripts/fuzz-long $(FUZZ)
 
 bench: build  ## build and run the benchmarks
 	$(PYTHON3) bench/run.py

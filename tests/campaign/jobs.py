@@ -220,22 +220,23 @@ class Report(Study):
 
 
 class Look(Job):
-    """A command that only reads and prints."""
+    """A command that only reads and prints; what it measures is not compared."""
 
-    def __init__(self, name, *words, prepared_by):
+    def __init__(self, name, *words, prepared_by=None):
         self.name = name
         self.command = words
         self.prepared_by = prepared_by
 
     def prepare(self, folder):
-        self.prepared_by.prepare(folder)
-        run_well(*self.prepared_by.words(folder), folder=folder)
+        if self.prepared_by:
+            self.prepared_by.prepare(folder)
+            run_well(*self.prepared_by.words(folder), folder=folder)
 
     def words(self, folder):
         return self.command
 
     def result(self, folder, printed):
-        return re.sub(r"[0-9.]+ (s|ms|MB/s|GB/s|images/s)\b", "TIME", printed)
+        return re.sub(r"[0-9.,]+", "NUMBER", printed)
 
 
 def all_jobs():
@@ -245,7 +246,11 @@ def all_jobs():
             Select("next"), Select("next without --epoch", epoch=False),
             Select("everything", "--pruning-rate", "0", epoch=False), Select("ucb", "--method", "ucb", epoch=False),
             Pack(), Train("rcap", *train), Train("ccs", *table), Resume("resumed", *train), Study(), Report(),
-            Look("verify", "data", "verify", "p.pack", "--json", prepared_by=Pack())]
+            Look("verify", "data", "verify", "p.pack", "--json", prepared_by=Pack()),
+            Look("inspect", "model", "inspect", "--weights", "run/scores.safetensors",
+                 prepared_by=Train("ccs", *table)),
+            Look("bench", "bench", "select", "--n", "10000", "--classes", "3", "--repeat", "1", "--threads", "2",
+                 "--quiet")]
 
 
 def copy(prepared, folder):
