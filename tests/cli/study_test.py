@@ -101,6 +101,16 @@ class Outcome(StudyTest):
         self.assertEqual(json.loads(self.study("out", "--json", "--quiet").stdout)["run_seconds"], 0)
         self.assertEqual(self.ended_at("out"), before)
 
+    def test_what_is_no_plan_is_refused_at_once(self):
+        (self.folder / "accents.toml").write_text("café = 1\n")
+        (self.folder / "brackets.toml").write_text("[[\nname = 1\n")
+        for plan, naming in ((self.folder, "Is a directory"), ("/dev/zero", "has more than the 16777216 bytes"),
+                             ("accents.toml", "accents.toml:1:"), ("brackets.toml", "not TOML")):
+            with self.subTest(plan=plan):
+                result = self.study("out", plan=plan, code=2)
+                self.assertIn(naming, result.stderr)
+        self.assertFalse((self.folder / "out").exists())
+
     def test_a_study_of_held_out_samples_says_so(self):
         self.change('"rcap", "rs2"', '{method = "rcap", initial-loss = "forward"}, "rs2"')
         self.change('epochs = 4', 'epochs = 4\nhold-out = 0.25\nevaluate = "held-out"\n'
