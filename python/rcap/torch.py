@@ -39,9 +39,19 @@ class Indexed(Dataset[tuple[Any, int]]):
 
     >>> Indexed(["a", "b"])[1]
     ('b', 1)
+
+    Args:
+        dataset: The data set.
+        sampler: The one that will ask for its samples.
+
+    Raises:
+        InvalidArgument: If the sampler's pruner was made for another number of samples.
     """
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Any, sampler: "PruningSampler | None" = None) -> None:
+        if sampler is not None and len(dataset) != sampler.pruner.sample_count:
+            raise InvalidArgument(f"Indexed: the data set has {len(dataset)} samples, the pruner was made with the "
+                                  f"labels of {sampler.pruner.sample_count}; give it those of this data set")
         self.dataset = dataset
 
     def __len__(self) -> int:
@@ -150,6 +160,25 @@ class PruningSampler(Sampler[int]):
             self._select(self.pruner.epoch)
             if self.epoch_done:
                 self._epoch.phase = _Phase.HANDED_OUT
+
+    def loader(self, dataset: Any, **options: Any) -> DataLoader[Any]:
+        """A loader of `(item, id)` over what is selected: `DataLoader(Indexed(dataset), sampler=self, **options)`.
+
+        Args:
+            dataset: The data set whose labels the pruner has.
+            **options: Of the DataLoader.
+
+        Raises:
+            InvalidArgument: If the data set has another number of samples, an option says which samples to take, or
+                last batches are dropped and the sampler does not know their size.
+        """
+        for name in ("sampler", "batch_sampler", "shuffle"):
+            if options.get(name):
+                raise InvalidArgument(f"loader: {name} says which samples to take, as the pruner does; leave it out")
+        if options.get("drop_last") and self._batch_size != options.get("batch_size", 1):
+            raise InvalidArgument(f"loader: drop_last with batches of {options.get('batch_size', 1)}; make the sampler "
+                                  f"with batch_size={options.get('batch_size', 1)}, so that it knows what is dropped")
+        return DataLoader(Indexed(dataset, self), sampler=self, **options)
 
     @property
     def epoch(self) -> int:
@@ -423,8 +452,19 @@ def _on_device(value: Any, device: torch.device | str) -> Any:
 
 
 def _cross_entropy(model: torch.nn.Module, batch: Any) -> torch.Tensor:
-    inputs, targets = batch
-    return torch.nn.functional.cross_entropy(model(inputs), targets, reduction="none")
+    advice = "give losses=, a function of (model, batch) that computes one loss for each sample"
+    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+        raise InvalidArgument(f"initial_losses: a batch is {type(batch).__name__}, not (inputs, targets); {advice}")
+    outputs, targets = model(batch[0]), batch[1]
+    for name, value in (("outputs", outputs), ("targets", targets)):
+        if not isinstance(value, torch.Tensor):
+            raise InvalidArgument(f"initial_losses: {name} are {type(value).__name__}, not a tensor; {advice}")
+    are_classes = targets.dim() == 1 and not targets.is_floating_point() and not targets.is_complex()
+    if not are_classes or outputs.dim() != 2 or len(outputs) != len(targets):
+        raise InvalidArgument(f"initial_losses: outputs of shape {tuple(outputs.shape)} and targets of shape "
+                              f"{tuple(targets.shape)}, {targets.dtype}, are no classification of single samples, "
+                              f"whose loss is cross entropy; {advice}")
+    return torch.nn.functional.cross_entropy(outputs, targets, reduction="none")
 
 
 @torch.no_grad()

@@ -254,6 +254,36 @@ def test_initial_losses_leave_the_network_as_it_was():
     assert sampler.pruner.pending_count == 0
 
 
+@pytest.mark.parametrize(("outputs", "targets"), [
+    (torch.zeros(20, 1), torch.rand(20, 1)), (torch.zeros(20, 3), torch.rand(20, 3)), (torch.zeros(20), torch.rand(20)),
+    (torch.zeros(20, 3, 5), torch.zeros(20, 5, dtype=torch.int64))])
+def test_initial_losses_do_not_guess_the_loss(outputs, targets):
+    class Constant(torch.nn.Linear):
+        def forward(self, x):
+            return outputs[:len(x)]
+
+    labels = np.arange(20) % 4
+    loader = DataLoader(Indexed(TensorDataset(torch.zeros(20, 2), targets)), batch_size=20)
+    sampler = PruningSampler(rcap.RCAP(labels, initial_loss="forward"))
+    with pytest.raises(rcap.InvalidArgument, match="give losses=, a function"):
+        initial_losses(Constant(2, 2), loader, sampler)
+    assert sampler.pruner.pending_count == 20
+
+
+def test_makes_its_own_loader():
+    data = TensorDataset(torch.arange(100.0))
+    sampler = PruningSampler(rcap.RS2(np.arange(100) % 4, pruning_rate=0.8), batch_size=8)
+    ids = [id for (_, ids) in sampler.loader(data, batch_size=8, drop_last=True) for id in ids.tolist()]
+    assert len(set(ids)) == len(ids) == 16
+    for options, text in (({"shuffle": True}, "shuffle says"), ({"sampler": [1]}, "sampler says"),
+                          ({"batch_size": 9, "drop_last": True}, "make the sampler with batch_size=9")):
+        with pytest.raises(rcap.InvalidArgument, match=text):
+            sampler.loader(data, **options)
+    for wrong in (TensorDataset(torch.arange(99.0)), TensorDataset(torch.arange(101.0))):
+        with pytest.raises(rcap.InvalidArgument, match="the pruner was made with the labels of 100"):
+            sampler.loader(wrong)
+
+
 def test_initial_losses_that_failed_can_be_repeated():
     features, labels = torch.randn(20, 3), torch.arange(20) % 4
     loader = DataLoader(Indexed(TensorDataset(features, labels)), batch_size=6)
