@@ -16,6 +16,9 @@ import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from . import _core
 from ._core import *  # noqa: F403 (a class for every method)
 from ._core import Pruner
@@ -44,6 +47,39 @@ def _signature_of(method: type[Pruner]) -> inspect.Signature:
 
 for _method in METHODS.values():
     setattr(_method, "__signature__", _signature_of(_method))  # noqa: B010 (no type has it, and inspect looks for it)
+
+
+def classes(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
+    """Numbers the distinct values from 0: labels for a pruner, where classes are names, have gaps, or are pairs.
+
+    >>> classes(["dog", "cat", "dog"])
+    (array([1, 0, 1]), ['cat', 'dog'])
+    >>> classes([("cat", "photo"), ("cat", "sketch"), ("cat", "photo")])[0]
+    array([0, 1, 0])
+
+    Args:
+        values: The class of every sample: texts, numbers, or tuples of these such as (class, domain). An array of two
+            dimensions has a tuple in each row.
+
+    Returns:
+        The number of every sample's class, and the values by their numbers, in ascending order.
+
+    Raises:
+        InvalidArgument: If there is none, or they cannot be put in order.
+    """
+    if isinstance(values, np.ndarray) and values.ndim > 1:
+        values = list(map(tuple, values.tolist()))
+    elif hasattr(values, "tolist"):
+        values = values.tolist()  # arrays, tensors, columns of pandas: as numbers and texts of Python
+    values = list(values)
+    if not values:
+        raise InvalidArgument("classes: there are no values; a data set has at least one sample")
+    try:
+        names = sorted(set(values))
+    except TypeError as error:
+        raise InvalidArgument(f"classes: the values cannot be told apart and put in order: {error}") from error
+    number_of = {name: number for number, name in enumerate(names)}
+    return np.fromiter(map(number_of.__getitem__, values), np.int64, len(values)), names
 
 
 def make_pruner(method: str, labels: object, **options: object) -> Pruner:

@@ -4,11 +4,14 @@ import os
 
 import hypothesis.extra.numpy as arrays
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 import rcap
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of what is odd, and taken all the same
 
 # RCAP_TEST_EXAMPLES=1000000 for a long night; the same examples every time otherwise.
 EXAMPLES = int(os.environ.get("RCAP_TEST_EXAMPLES", "300"))

@@ -3,7 +3,9 @@
 import os
 import re
 import subprocess
+import warnings
 import weakref
+from importlib import metadata
 
 import numpy as np
 import pytest
@@ -27,6 +29,50 @@ def pruner_of(method, **options):
 def losses_of(ids, epoch):
     """Some losses that depend on sample and epoch."""
     return ((ids * 37 + epoch * 11) % 101 / 50).astype(np.float32)
+
+
+def test_gaps_in_the_labels_cost_no_budget():
+    labels = np.array([3, 5000, 9999] * 1000)
+    for method in ("rcap", "balanced", "rs2"):
+        pruner = rcap.make_pruner(method, labels, pruning_rate=0.9)
+        assert pruner.keep_count == len(pruner.select(0)) == 300
+
+
+def test_more_classes_than_the_rate_keeps_are_told():
+    labels = np.arange(400) % 100
+    with pytest.warns(RuntimeWarning, match="would keep 40 of 400 samples, fewer than there are classes: 100 are kept"):
+        pruner = rcap.RS2(labels, pruning_rate=0.9)
+    assert pruner.keep_count == 100
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rcap.RS2(labels, pruning_rate=0.75)
+        rcap.Full(labels)
+
+
+@pytest.mark.parametrize(("values", "numbers", "names"), [
+    (["b", "a", "b"], [1, 0, 1], ["a", "b"]),
+    (np.array([9999, 3, 5000, 3]), [2, 0, 1, 0], [3, 5000, 9999]),
+    ([("a", 1), ("a", 0), ("a", 1)], [1, 0, 1], [("a", 0), ("a", 1)]),
+    (np.array([[1, 7], [0, 7], [1, 7]]), [1, 0, 1], [(0, 7), (1, 7)]),
+    (np.array(["x", "é"]), [0, 1], ["x", "é"]),
+    (iter([True, False]), [1, 0], [False, True])])
+def test_classes_numbers_any_values(values, numbers, names):
+    found, found_names = rcap.classes(values)
+    assert found.dtype == np.int64 and found.tolist() == numbers
+    assert found_names == names
+    assert rcap.RS2(found, pruning_rate=0).sample_count == len(numbers)
+
+
+@pytest.mark.parametrize("values", [[], [1, "a"], [None, 1], [[1], [2]], [{}]])
+def test_values_that_are_no_classes(values):
+    with pytest.raises(rcap.InvalidArgument, match="classes: "):
+        rcap.classes(values)
+
+
+def test_the_distribution_is_not_called_like_another_package():
+    assert "rcap" in {name.partition("/")[0] for name in map(str, metadata.files("rcap-pruning"))}
+    with pytest.raises(metadata.PackageNotFoundError):
+        metadata.version("rcap")
 
 
 @pytest.mark.parametrize("labels", [[], (), np.empty(0, np.int64), np.empty(0)])

@@ -68,6 +68,11 @@ ClassIndex::ClassIndex(std::span<const Label> labels, std::optional<ClassId> cla
   fingerprint_ = visit([&](auto stored) { return hash_labels(this->class_count(), stored); });
 }
 
+ClassId ClassIndex::filled_class_count() const noexcept {
+  return static_cast<ClassId>(
+      std::ranges::count_if(class_sizes_, [](std::int64_t size) { return size > 0; }));
+}
+
 std::vector<std::int64_t> ClassIndex::count_by_class(std::span<const SampleId> ids) const {
   std::vector<std::int64_t> counts(class_sizes_.size());
   visit([&](auto labels) {

@@ -35,7 +35,7 @@ std::unique_ptr<Pruner> make(Classes classes, const PrunerOptions& options) {
 }
 
 std::int64_t keep_count_of(const ClassIndex& classes, const CommonOptions& common) {
-  return keep_count(classes.sample_count(), classes.class_count(), common.pruning_rate);
+  return keep_count(classes.sample_count(), classes.filled_class_count(), common.pruning_rate);
 }
 
 std::span<const float> scores_of(std::string_view method, const ClassIndex& classes,

@@ -19,6 +19,7 @@ TEST(ClassIndex, CountsItsClasses) {
   const ClassIndex classes(std::vector<int>{2, 0, 2, 2});
   EXPECT_EQ(classes.sample_count(), 4);
   EXPECT_THAT(classes.class_sizes(), ElementsAre(1, 0, 3));
+  EXPECT_EQ(classes.filled_class_count(), 2);
   EXPECT_EQ(classes.class_of(2), 2);
   EXPECT_THAT(classes.count_by_class(std::vector<SampleId>{0, 1}), ElementsAre(1, 0, 1));
 }

@@ -9,10 +9,11 @@
 namespace rcap {
 
 /// How many samples an epoch trains on: (1 - pruning_rate) * sample_count rounded
-/// down, but at least one per class and at most everything. A product that falls
+/// down, but at least one per class that has samples and at most everything. A product that falls
 /// short of a whole number by rounding alone counts as that number: 50,000 samples
 /// at 0.7 keep 15,000.
 ///
+/// @param class_count   classes that have samples
 /// @param pruning_rate  the fraction removed, 0 <= pruning_rate < 1
 /// @throws InvalidArgument  if the rate is outside that range or not a number
 [[nodiscard]] std::int64_t keep_count(std::int64_t sample_count, ClassId class_count,

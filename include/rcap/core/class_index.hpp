@@ -45,6 +45,8 @@ class ClassIndex {
     return static_cast<ClassId>(class_sizes_.size());
   }
   [[nodiscard]] std::span<const std::int64_t> class_sizes() const noexcept { return class_sizes_; }
+  /// How many classes have samples; labels may leave gaps.
+  [[nodiscard]] ClassId filled_class_count() const noexcept;
 
   /// Calls `f` with the labels as a span of their stored type (`std::uint8_t`,
   /// `std::uint16_t` or `std::uint32_t`), so that loops run on the narrow type.
