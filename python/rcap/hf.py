@@ -170,7 +170,8 @@ class PruningMixin(Trainer):
             Indexed(self._columns_of_the_model()), self.sampler, batch_size=self.args.eval_batch_size,
             collate_fn=_CollateForInitialPass(self._collator()), **self._worker_options())
         model: Any = self.model
-        with self.compute_loss_context_manager():
+        # The model is wrapped for mixed precision later; its first losses are to be those of training.
+        with self.accelerator.autocast(), self.compute_loss_context_manager():
             initial_losses(model, loader, self.sampler, device=self.args.device,
                            losses=lambda model, batch: self.sample_losses(model, batch)[0])
 

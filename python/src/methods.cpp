@@ -4,7 +4,6 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "rcap/core/class_budget.hpp"
 #include "rcap/core/make_pruner.hpp"
 
 namespace rcap::python {
@@ -194,19 +193,6 @@ void take_options(const MethodInfo& method, nb::dict& arguments, PrunerOptions& 
   }
 }
 
-/// Every class keeps a sample, so many classes keep more than was asked for.
-void warn_of_many_classes(const MethodInfo& method, const Pruner& pruner, double pruning_rate) {
-  const ClassIndex& classes = pruner.classes();
-  const std::int64_t wanted = keep_count(classes.sample_count(), 1, pruning_rate);
-  if (method.keeps_all || pruner.keep_count() <= wanted) return;
-  const std::string text =
-      std::string("pruning_rate ") + nb::str(nb::float_(pruning_rate)).c_str() + " would keep " + std::to_string(wanted) +
-      " of " + std::to_string(classes.sample_count()) +
-      " samples, fewer than there are classes: " + std::to_string(pruner.keep_count()) +
-      " are kept, one of each; choose a smaller rate, or fewer classes";
-  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) throw nb::python_error();
-}
-
 void make(PrunerHandle& self, const MethodInfo& method, nb::handle labels,
           const nb::kwargs& given) {
   nb::dict arguments;
@@ -222,7 +208,10 @@ void make(PrunerHandle& self, const MethodInfo& method, nb::handle labels,
   take_options(method, arguments, options);
   self.seed = options.common.seed;
   self.pruner = method.make(classes_of(labels, class_count), options);
-  warn_of_many_classes(method, *self.pruner, options.common.pruning_rate);
+  const std::string remark = remark_on_budget(*self.pruner, options.common.pruning_rate);
+  if (!remark.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, remark.c_str(), 1) != 0) {
+    throw nb::python_error();
+  }
 }
 
 template <std::size_t Number>

@@ -72,6 +72,22 @@ def make_trainer(method, folder, pruner=None, dataset=None, kind=PruningTrainer,
                 pruner=pruner or make_pruner(method))
 
 
+@pytest.mark.parametrize("bf16", [False, True])
+def test_the_pass_before_training_computes_as_training_does(bf16, tmp_path):
+    kinds = []
+
+    class Watching(PruningTrainer):
+        def sample_losses(self, model, inputs):
+            losses, outputs = super().sample_losses(model, inputs)
+            kinds.append((model.training, outputs["logits"].dtype, torch.is_autocast_enabled("cpu")))
+            return losses, outputs
+
+    pruner = rcap.RCAP(LABELS, pruning_rate=0.6, initial_loss="forward")
+    make_trainer("rcap", tmp_path, pruner=pruner, kind=Watching, bf16=bf16, num_train_epochs=1).train()
+    before = {dtype for training, dtype, _ in kinds if not training}
+    assert before == {torch.bfloat16 if bf16 else torch.float32}
+
+
 def train(method, folder, checkpoint=None, **options):
     trainer = make_trainer(method, folder, **options)
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)

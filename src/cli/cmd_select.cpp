@@ -455,6 +455,8 @@ void print_summary(const SelectArguments& arguments, const Pruner& pruner,
     fmt::print("{} samples selected before were not observed and keep the losses they had\n",
                result.unobserved_count);
   }
+  const std::string remark = remark_on_budget(pruner, arguments.pruner.common.pruning_rate);
+  if (!remark.empty()) fmt::print("note: {}\n", remark);
   if (!result.selection.weights.empty() && arguments.weights.empty()) {
     fmt::print("the losses of these samples have weights; --weights FILE writes them\n");
   }

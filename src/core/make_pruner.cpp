@@ -281,4 +281,15 @@ std::unique_ptr<Pruner> make_pruner(std::string_view method,
   return require_method(method).make(classes, options);
 }
 
+std::string remark_on_budget(const Pruner& pruner, double pruning_rate) {
+  const std::int64_t sample_count = pruner.classes().sample_count();
+  const std::int64_t wanted = keep_count(sample_count, 1, pruning_rate);
+  if (require_method(pruner.method()).keeps_all || pruner.keep_count() <= wanted) return {};
+  return formatted(
+      "a pruning rate of {} would keep {} of {} samples, fewer than there are classes: {} are "
+      "kept, "
+      "one of each; choose a smaller rate, or fewer classes",
+      pruning_rate, wanted, sample_count, pruner.keep_count());
+}
+
 }  // namespace rcap

@@ -112,6 +112,9 @@ class Run {
                       "training", listener_);
     }
     for (const std::string& remark : session->engine().remarks()) listener_.on_remark(remark);
+    const std::string remark =
+        remark_on_budget(session->pruner(), options_.pruner.common.pruning_rate);
+    if (!remark.empty()) listener_.on_remark(remark);
     const bool has_checkpoint = checkpoints_.any();
     if (has_checkpoint) session->state() = checkpoints_.load(session->engine(), session->pruner());
     RunState& state = session->state();

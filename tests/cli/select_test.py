@@ -149,6 +149,15 @@ class Selecting(CliTest):
         told = self.refuse_select(*again, "--epoch", 1, naming="--epoch 1 with --losses")
         self.assertIn("leave --losses out to repeat the selection", told)
 
+    def test_more_classes_than_the_rate_keeps_are_told(self):
+        self.put("labels.npy", np.arange(400) % 100)
+        told = self.rcap("select", "--labels", "labels.npy", "--method", "rs2", "--out", "ids.npy")
+        self.assertIn("would keep 40 of 400 samples, fewer than there are classes: 100 are kept", told)
+        self.put("labels.npy", np.arange(400) % 4 * 1000)
+        told = self.rcap("select", "--labels", "labels.npy", "--method", "rs2", "--out", "ids.npy")
+        self.assertIn("selected 40 of 400 samples", told)
+        self.assertNotIn("note:", told)
+
     def test_epochs_may_be_left_out_but_not_gone_back_to(self):
         self.select("--losses", "initial.npy", "--state", "s.rcap")
         self.select("--state", "s.rcap", "--epoch", 5)

@@ -113,7 +113,7 @@ class Outcome(StudyTest):
 
     def test_a_study_of_held_out_samples_says_so(self):
         self.change('"rcap", "rs2"', '{method = "rcap", initial-loss = "forward"}, "rs2"')
-        self.change('epochs = 4', 'epochs = 4\nhold-out = 0.25\nevaluate = "held-out"\n'
+        self.change('\nepochs = 4', '\nepochs = 4\nhold-out = 0.25\nevaluate = "held-out"\n'
                     'label-noise = 0.1\nmin-test-samples = 12')
         self.study("out", "--quiet", "--jobs", 2)
         out = self.folder / "out"

@@ -95,4 +95,8 @@ void set_options(const OptionFields& fields, const MethodInfo& method,
                                                   const std::shared_ptr<const ClassIndex>& classes,
                                                   const PrunerOptions& options);
 
+/// What a person should know of how many samples are kept: every class keeps one, so many classes
+/// keep more than was asked for. Empty where there is nothing to tell.
+[[nodiscard]] std::string remark_on_budget(const Pruner& pruner, double pruning_rate);
+
 }  // namespace rcap
