@@ -11,6 +11,7 @@
 #include "models/load_weights.hpp"
 #include "models/make_model.hpp"
 #include "models/stored_tensor.hpp"
+#include "models/torch_threads.hpp"
 
 namespace rcap {
 namespace {
@@ -107,7 +108,7 @@ void run_training(Network& network, const torch::Tensor& images, const torch::Te
 }  // namespace
 
 std::string forward_once(const ForwardOptions& options) {
-  at::set_num_threads(options.threads);
+  set_torch_threads(options.threads);
   const WeightFile input(options.input);
   const torch::Tensor images = read_images(input, options.input);
   const ClassId class_count = choose_class_count(options);

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
-#include <mutex>
 #include <stdexcept>
-#include <string_view>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "models/torch_threads.hpp"
 #include "rcap/core/error.hpp"
 #include "train/checkpoint.hpp"
 #include "train/grouping.hpp"
@@ -25,36 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-bool starts_threads = false;
-
-/// OpenMP ends the program where the system has no more threads to give, and says nothing that
-/// helps.
-void explain_missing_threads() {
-  if (!starts_threads) return;
-  constexpr std::string_view Line =
-      "rcap: the system has not that many threads to give; choose fewer with --threads\n";
-  (void)!::write(STDERR_FILENO, Line.data(), Line.size());
-  constexpr int UserMistake = 2;
-  ::_exit(UserMistake);
-}
-
-/// Starts them all, so that a lack of threads shows before any work is done.
-void start_openmp_threads(int threads) {
-  static std::once_flag once;
-  std::call_once(once, [] { std::atexit(explain_missing_threads); });
-  starts_threads = true;
-  torch::zeros({threads * at::internal::GRAIN_SIZE}, torch::kByte).add_(1);
-  starts_threads = false;
-}
-
-void set_threads(int threads) {
-  at::set_num_threads(threads);
-  start_openmp_threads(threads);
-  // May be set once in a process, before any work: we use no parallelism between operations.
-  static std::once_flag once;
-  std::call_once(once, [] { at::set_num_interop_threads(1); });
-}
 
 /// A pack holds what its centre crop left; the same crop again would leave less.
 void require_uncropped(const Dataset& dataset, const TrainOptions& options) {
@@ -80,7 +47,7 @@ class Run {
         folder_(require_fitting(run)),
         checkpoints_(folder_.checkpoints(), options_) {
     require_fitting_folder();
-    set_threads(options_.threads);
+    set_torch_threads(options_.threads);
     const Stopwatch watch(setup_seconds_);
     dataset_ = open_training_data(options_);
     require_uncropped(dataset_, options_);
