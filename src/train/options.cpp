@@ -246,6 +246,19 @@ void check_combinations(const TrainOptions& options, Reader reader) {
   }
 }
 
+/// An empty word would be written as nothing, and nothing is read as the default.
+void require_words(std::span<const GivenOption> given, Reader reader) {
+  TrainOptions plain;
+  OptionFields defaults;
+  list_run_options(defaults, plain);
+  for (const auto& [name, word] : given) {
+    const Option* option = defaults.find(name);
+    if (!word.empty() || option == nullptr || option->word().empty()) continue;
+    throw InvalidArgument(
+        fmt::format("{} is empty; leave it out to have {}", spell(name, reader), option->word()));
+  }
+}
+
 /// options.toml is TOML, which is UTF-8: another path or name could be written, but never read
 /// again.
 void require_utf8(const TrainOptions& options, Reader reader) {
@@ -281,6 +294,7 @@ void list_preset(OptionFields& fields, std::string& preset) {
 }
 
 TrainOptions make_options(std::span<const GivenOption> given, Reader reader) {
+  require_words(given, reader);
   const Preset& preset = preset_of(given, reader);
   TrainOptions options;
   preset.apply(options);

@@ -153,6 +153,7 @@ TEST(MakeOptions, RefusesWhatDoesNotGoTogether) {
               HasSubstr("--flip is for images; a table has rows of numbers"));
   EXPECT_THAT(refusal_of({{"optimizer", "adamw"}, {"momentum", "0.5"}}),
               HasSubstr("--momentum is for the optimizer sgd"));
+  EXPECT_THAT(refusal_of({{"model", ""}}), HasSubstr("--model is empty; leave it out to have"));
   EXPECT_THAT(refusal_of({{"evaluate", "held-out"}}),
               HasSubstr("--evaluate held-out with --hold-out is 0; it must be above 0"));
   EXPECT_THAT(refusal_of({{"features", "cls3"}}), HasSubstr("--features is for the network dino"));
