@@ -287,8 +287,7 @@ std::string remark_on_budget(const Pruner& pruner, double pruning_rate) {
   if (require_method(pruner.method()).keeps_all || pruner.keep_count() <= wanted) return {};
   return formatted(
       "a pruning rate of {} would keep {} of {} samples, fewer than there are classes: {} are "
-      "kept, "
-      "one of each; choose a smaller rate, or fewer classes",
+      "kept, one of each; choose a smaller rate, or fewer classes",
       pruning_rate, wanted, sample_count, pruner.keep_count());
 }
 

@@ -1,5 +1,6 @@
 """What the campaign disturbs: a command of rcap, the files it begins with, and what counts as its result."""
 
+import abc
 import json
 import pathlib
 import random
@@ -33,19 +34,20 @@ def write_table(path):
     path.write_text("\n".join(["a,b,label", *rows]) + "\n")
 
 
-class Job:
+class Job(abc.ABC):
     """A command in a folder of its own."""
 
     name = ""
     is_long = False  # so that it is killed at random moments too
     refuses_whole = False  # exit code 2 tells that nothing was changed
 
+    @abc.abstractmethod
     def prepare(self, folder):
         """Makes the files that the command begins with."""
 
+    @abc.abstractmethod
     def words(self, folder):
         """The command, as a user who sees this folder would give it, for the first time or again."""
-        raise NotImplementedError
 
     def way_out(self, folder, message):
         """The command that a refusal asks for; nothing where it says that all is done."""
@@ -55,9 +57,9 @@ class Job:
         """Whether a command that ended well said what it had to leave out."""
         return False
 
+    @abc.abstractmethod
     def result(self, folder, printed):
         """What must be the same as in an undisturbed run."""
-        raise NotImplementedError
 
     def leftovers(self, folder):
         """Files that should not be there in the end."""
