@@ -14,6 +14,7 @@
 #include <sys/file.h>
 
 #include "base/make_folder.hpp"
+#include "base/staged_file.hpp"
 #include "base/text_file.hpp"
 #include "io/refuse_file.hpp"
 #include "io/toml_options.hpp"
@@ -199,6 +200,8 @@ void RunFolder::require_in_place() const {
 
 void RunFolder::write_summary(const Summary& summary) {
   require_in_place();
+  // Nobody writes the options of a run again, so what a killed process left of them would stay.
+  remove_staged(path_ / run_files::Options);
   write_text(path_ / run_files::Summary, to_text(summary));
 }
 

@@ -74,6 +74,17 @@ TEST(RunFolder, HasARunOnceThereIsSomethingToLose) {
   EXPECT_TRUE(run.has_run());
 }
 
+TEST(RunFolder, LeavesNothingOfAKilledProcessWhenItIsDone) {
+  const TemporaryFolder folder;
+  RunFolder run(folder / "run");
+  run.begin(Options);
+  const auto left =
+      folder / "run" / ".options.toml.2147483600-0.tmp";  // no process has this number
+  std::ofstream(left) << "epochs";
+  run.write_summary({});
+  EXPECT_FALSE(std::filesystem::exists(left));
+}
+
 TEST(RunFolder, NamesOptionsThatDiffer) {
   const TemporaryFolder folder;
   RunFolder run(folder / "run");
