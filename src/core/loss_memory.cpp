@@ -7,14 +7,30 @@
 #include "core/member_blocks.hpp"
 
 namespace rcap {
+namespace {
+
+/// Losses of a class, and how many of them were cut.
+struct CutSum {
+  double sum = 0;
+  std::int64_t cut_count = 0;
+
+  CutSum& operator+=(const CutSum& other) {
+    sum += other.sum;
+    cut_count += other.cut_count;
+    return *this;
+  }
+};
+
+}  // namespace
+
 LossMemory::LossMemory(std::shared_ptr<const ClassIndex> classes)
     : classes_(std::move(classes)),
       losses_(static_cast<std::size_t>(classes_->sample_count())),
       class_limits_(static_cast<std::size_t>(classes_->class_count())) {}
 
 void LossMemory::fill(float loss) {
-  std::ranges::fill(losses_, loss);
   if (!limits_fixed_) std::ranges::fill(class_limits_, std::numeric_limits<float>::max());
+  std::ranges::fill(losses_, std::min(loss, class_limits_.front()));  // one limit for all classes
 }
 
 void LossMemory::fix_limits(float limit) {
@@ -66,13 +82,29 @@ void LossMemory::record(std::span<const SampleId> ids, std::span<const float> lo
   }
 }
 
+void LossMemory::record_clipped(std::span<const SampleId> ids, std::span<const float> losses) {
+  classes_->visit([&](auto labels) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto id = static_cast<std::size_t>(ids[i]);
+      losses_[id] = std::min(losses[i], class_limits_[labels[id]]);
+    }
+  });
+}
+
 std::vector<double> LossMemory::clip(const SampleSet& samples, const Workers& workers) {
-  return sum_by_class(*classes_, samples, workers,
-                      [this](SampleId id, std::size_t label, std::size_t) {
-                        float& loss = losses_[static_cast<std::size_t>(id)];
-                        loss = std::min(loss, class_limits_[label]);
-                        return static_cast<double>(loss);
-                      });
+  const auto found = sum_by_class<CutSum>(
+      *classes_, samples, workers, [this](SampleId id, std::size_t label, std::size_t) {
+        const auto place = static_cast<std::size_t>(id);
+        const bool is_cut = cut(place, label);
+        return CutSum{static_cast<double>(losses_[place]), is_cut};
+      });
+  cut_count_ = 0;
+  std::vector<double> sums;
+  for (const CutSum& of_class : found) {
+    sums.push_back(of_class.sum);
+    cut_count_ += of_class.cut_count;
+  }
+  return sums;
 }
 
 std::vector<double> LossMemory::class_sums(const SampleSet& samples, const Workers& workers) const {
@@ -96,14 +128,17 @@ std::vector<ClassLoss> LossMemory::class_losses(const SampleSet& samples,
 std::vector<ClassLoss> LossMemory::clip(const SampleSet& samples,
                                         std::span<const InverseChance> weights,
                                         const Workers& workers) {
-  return sum_by_class<ClassLoss>(
+  std::vector<ClassLoss> found = sum_by_class<ClassLoss>(
       *classes_, samples, workers,
       [this, weights](SampleId id, std::size_t label, std::size_t place) {
-        float& loss = losses_[static_cast<std::size_t>(id)];
-        loss = std::min(loss, class_limits_[label]);
+        const bool is_cut = cut(static_cast<std::size_t>(id), label);
+        const auto loss = static_cast<double>(losses_[static_cast<std::size_t>(id)]);
         const auto weight = static_cast<double>(weights[place].value());
-        return ClassLoss{weight * static_cast<double>(loss), weight, 1};
+        return ClassLoss{weight * loss, weight, 1, is_cut};
       });
+  cut_count_ = 0;
+  for (const ClassLoss& of_class : found) cut_count_ += of_class.cut_count;
+  return found;
 }
 
 std::vector<double> LossMemory::class_masses(const SampleSet& samples, double beta,

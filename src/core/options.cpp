@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <memory>
 #include <system_error>
 
 #include "base/formatted.hpp"
@@ -104,6 +105,8 @@ template std::string OptionFields::parse(std::string_view, std::uint64_t&);
 
 Option& OptionFields::add(Option::Kind kind, std::string_view name, std::string_view value_name,
                           std::string meaning, Range range) {
+  constexpr std::size_t Usual = 64;  // an option is large to move
+  if (options_.empty()) options_.reserve(Usual);
   Option& option = options_.emplace_back();
   option.kind_ = kind;
   option.name_ = name;
@@ -126,16 +129,42 @@ Option& OptionFields::number(std::string_view name, double& value, std::string_v
 Option& OptionFields::number(std::string_view name, std::optional<double>& value,
                              std::string_view value_name, std::string meaning, Range range,
                              std::string_view word) {
+  const auto get = [&value] {
+    return value ? PlaceOrNumber(*value) : PlaceOrNumber(std::size_t{0});
+  };
+  return number_or_word(
+      name, {word}, value_name, std::move(meaning), range, get,
+      [&value](std::size_t) { value.reset(); }, [&value](double number) { value = number; });
+}
+
+Option& OptionFields::number_or_word(std::string_view name,
+                                     std::initializer_list<std::string_view> words,
+                                     std::string_view value_name, std::string meaning, Range range,
+                                     std::function<PlaceOrNumber()> get,
+                                     std::function<void(std::size_t)> set_place,
+                                     std::function<void(double)> set_number) {
   Option& option = add(Option::Kind::NumberOrWord, name, value_name, std::move(meaning), range);
-  option.words_ = {std::string(word)};
-  option.get_ = [&value, word] { return value ? formatted("{}", *value) : std::string(word); };
-  option.set_ = [&value, word](std::string_view given) -> std::string {
+  option.words_.assign(words.begin(), words.end());
+  const auto list = std::make_shared<const std::vector<std::string>>(option.words_);
+  option.get_ = [list, get = std::move(get)] {
+    const PlaceOrNumber value = get();
+    if (const double* number = std::get_if<double>(&value)) return formatted("{}", *number);
+    return list->at(std::get<std::size_t>(value));
+  };
+  option.set_ = [list, set_place = std::move(set_place),
+                 set_number = std::move(set_number)](std::string_view word) -> std::string {
+    if (const auto found = std::ranges::find(*list, word); found != list->end()) {
+      set_place(static_cast<std::size_t>(found - list->begin()));
+      return {};
+    }
     double number = 0;
-    const bool is_word = given == word;
-    const std::string complaint = is_word ? std::string() : parse(given, number);
-    if (!complaint.empty()) return formatted("{} nor {}", complaint, word);
-    value = is_word ? std::nullopt : std::optional(number);
-    return {};
+    const std::string complaint = parse(word, number);
+    if (complaint.empty()) {
+      set_number(number);
+      return {};
+    }
+    return formatted("{} nor {}{}{}", complaint, list->size() > 1 ? "one of " : "",
+                     first_few(*list, list->size(), ", "), did_you_mean(word, *list));
   };
   return option;
 }
@@ -153,15 +182,15 @@ Option& OptionFields::choice(std::string_view name, std::initializer_list<std::s
                              std::function<void(std::size_t)> set) {
   Option& option = add(Option::Kind::Choice, name, "", std::move(meaning));
   option.words_.assign(words.begin(), words.end());
-  const std::vector<std::string> list = option.words_;
-  option.get_ = [list, get = std::move(get)] { return list.at(get()); };
+  const auto list = std::make_shared<const std::vector<std::string>>(option.words_);
+  option.get_ = [list, get = std::move(get)] { return list->at(get()); };
   option.set_ = [list, set = std::move(set)](std::string_view word) -> std::string {
-    const auto found = std::ranges::find(list, word);
-    if (found == list.end()) {
-      return formatted("{} is none of {}{}", in_quotes(word), first_few(list, list.size(), ", "),
-                       did_you_mean(word, list));
+    const auto found = std::ranges::find(*list, word);
+    if (found == list->end()) {
+      return formatted("{} is none of {}{}", in_quotes(word), first_few(*list, list->size(), ", "),
+                       did_you_mean(word, *list));
     }
-    set(static_cast<std::size_t>(found - list.begin()));
+    set(static_cast<std::size_t>(found - list->begin()));
     return {};
   };
   return option;

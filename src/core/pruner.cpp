@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -14,10 +15,13 @@
 namespace rcap {
 namespace {
 
+/// What a loss function can fall below zero by rounding.
+constexpr double RoundingError = 1e-6;
+
 template <class Real>
 bool is_loss(Real loss) {
   // False for NaN as well.
-  return loss >= 0 && loss <= std::numeric_limits<Real>::max();
+  return loss >= static_cast<Real>(-RoundingError) && loss <= std::numeric_limits<Real>::max();
 }
 
 /// "the loss of sample 7 is nan", and so on for the first few that are no losses.
@@ -32,6 +36,40 @@ std::string describe_bad(std::span<const SampleId> ids, std::span<const Real> lo
         formatted("{} of sample {} is {}", count == 1 ? "the loss" : ", that", ids[i], losses[i]);
   }
   return count > MostNamed ? formatted("{}, and {} more", text, count - MostNamed) : text;
+}
+
+void check_sizes(const char* where, std::size_t ids, std::size_t losses) {
+  if (ids == losses) return;
+  throw InvalidArgument(
+      formatted("{}: {} losses for {} ids; give one loss per sample, not the mean of a batch",
+                where, losses, ids));
+}
+
+/// @return whether some of them lie below zero by rounding
+template <class Real>
+bool check_losses(const char* where, std::span<const SampleId> ids, std::span<const Real> losses) {
+  if (all_are_losses(losses)) return false;
+  if (std::ranges::all_of(losses, is_loss<Real>)) return true;
+  throw InvalidArgument(formatted("{}: {}; losses must be finite and >= 0; nothing was recorded",
+                                  where, describe_bad(ids, losses)));
+}
+
+/// Calls `use` with the ids and their losses as methods keep them: in single precision, none below
+/// zero.
+/// @param as_they_are  the losses are so already if they are in single precision
+template <class Real, class Use>
+void hand_over(std::span<const SampleId> ids, std::span<const Real> losses, bool as_they_are,
+               const Use& use) {
+  if constexpr (std::is_same_v<Real, float>) {
+    if (as_they_are) return use(ids, losses);
+  }
+  std::array<float, 1024> block;
+  for (std::size_t first = 0; first < ids.size(); first += block.size()) {
+    const std::size_t count = std::min(block.size(), ids.size() - first);
+    std::ranges::transform(losses.subspan(first, count), block.begin(),
+                           [](Real loss) { return saturate(std::max(Real{0}, loss)); });
+    use(ids.subspan(first, count), std::span<const float>(block).first(count));
+  }
 }
 
 }  // namespace
@@ -108,18 +146,7 @@ const Selection& Pruner::select(std::int64_t epoch) {
   return selection_;
 }
 
-template <class Real>
-void Pruner::check_and_record(std::span<const SampleId> ids, std::span<const Real> losses) {
-  if (ids.size() != losses.size()) {
-    throw InvalidArgument(formatted(
-        "observe: {} losses for {} ids; give one loss per sample, not the mean of a batch",
-        losses.size(), ids.size()));
-  }
-  if (epoch_ < 0 && !takes_initial_losses()) {
-    throw InvalidArgument(
-        formatted("observe: nothing is selected yet; {} takes no initial losses, call select first",
-                  method_));
-  }
+void Pruner::mark_observed(const char* where, std::span<const SampleId> ids) {
   constexpr std::size_t BlockIds = 256;
   constexpr std::size_t NearBytes = 1 << 18;  // what a core's own cache holds beside the rest
   std::uint64_t* pending = pending_.words().data();
@@ -127,48 +154,38 @@ void Pruner::check_and_record(std::span<const SampleId> ids, std::span<const Rea
   for (std::size_t first = 0; first < ids.size(); first += BlockIds) {
     const std::size_t last = std::min(first + BlockIds, ids.size());
     const auto block = ids.subspan(first, last - first);
-    bool sound = all_exist(block, classes_->sample_count());
-    // Far memory is fetched while the rest is checked.
-    if (sound && pending_is_far) {
+    const bool all_known = all_exist(block, classes_->sample_count());
+    // Far memory is fetched for many samples at a time.
+    if (all_known && pending_is_far) {
       for (const SampleId id : block) __builtin_prefetch(pending + id / 64, 1, 2);
     }
-    if (sound) prefetch(block);
-    sound = sound && all_are_losses(losses.subspan(first, last - first));
+    if (all_known) prefetch(block);
     for (std::size_t i = first; i < last; ++i) {
-      if (!sound && !(exists(ids[i]) && is_loss(losses[i]))) {
-        refuse(ids, losses, i);
-      }
+      if (!all_known && !exists(ids[i])) refuse(where, ids, i);
       const auto id = static_cast<std::uint64_t>(ids[i]);
       const std::uint64_t bit = std::uint64_t{1} << (id % 64);
       if ((pending[id / 64] & bit) == 0) [[unlikely]] {
-        refuse(ids, losses, i);
+        refuse(where, ids, i);
       }
       pending[id / 64] ^= bit;
     }
   }
-  if constexpr (std::is_same_v<Real, float>) {
-    record(ids, losses);
-  } else {
-    std::array<float, 1024> block;
-    for (std::size_t first = 0; first < ids.size(); first += block.size()) {
-      const std::size_t count = std::min(block.size(), ids.size() - first);
-      std::ranges::transform(losses.subspan(first, count), block.begin(), saturate);
-      record(ids.subspan(first, count), std::span(block).first(count));
-    }
-  }
 }
 
-template <class Real>
-void Pruner::refuse(std::span<const SampleId> ids, std::span<const Real> losses, std::size_t at) {
+void Pruner::check_that_ids_exist(const char* where, std::span<const SampleId> ids) const {
+  if (all_exist(ids, classes_->sample_count())) return;
+  const auto stray = std::ranges::find_if_not(ids, [this](SampleId id) { return exists(id); });
+  throw InvalidArgument(
+      formatted("{}: id {} does not exist; ids lie between 0 and {}; nothing was recorded", where,
+                *stray, classes_->sample_count() - 1));
+}
+
+void Pruner::refuse(const char* where, std::span<const SampleId> ids, std::size_t at) {
   for (std::size_t i = 0; i < at; ++i) pending_.insert(ids[i]);
+  check_that_ids_exist(where, ids.subspan(at, 1));
   const SampleId id = ids[at];
   std::string reason;
-  if (!exists(id)) {
-    reason = formatted("id {} does not exist; ids lie between 0 and {}", id,
-                       classes_->sample_count() - 1);
-  } else if (!is_loss(losses[at])) {
-    reason = describe_bad(ids, losses) + "; losses must be finite and >= 0";
-  } else if (std::ranges::count(ids.first(at), id) > 0) {
+  if (std::ranges::count(ids.first(at), id) > 0) {
     reason = formatted("id {} comes twice in one call; give each sample once", id);
   } else if (epoch_ < 0 || selected_.contains(id)) {
     reason = formatted("sample {} was observed before in this epoch; each counts once", id);
@@ -177,15 +194,83 @@ void Pruner::refuse(std::span<const SampleId> ids, std::span<const Real> losses,
         "sample {} is not in the selection of epoch {}; ids are positions in the whole data set",
         id, epoch_);
   }
-  throw InvalidArgument("observe: " + reason + "; nothing was recorded");
+  throw InvalidArgument(formatted("{}: {}; nothing was recorded", where, reason));
+}
+
+template <class Real>
+void Pruner::observe_any(std::span<const SampleId> ids, std::span<const Real> losses) {
+  check_sizes("observe", ids.size(), losses.size());
+  if (epoch_ < 0 && !takes_initial_losses()) {
+    throw InvalidArgument(
+        formatted("observe: nothing is selected yet; {} takes no initial losses, call select first",
+                  method_));
+  }
+  if (!learns()) return mark_observed("observe", ids);
+  const bool some_are_below_zero = check_losses("observe", ids, losses);
+  mark_observed("observe", ids);
+  hand_over(ids, losses, !some_are_below_zero,
+            [this](auto some_ids, auto their_losses) { record(some_ids, their_losses); });
+}
+
+template <class Real>
+void Pruner::observe_any_late(std::span<const SampleId> ids, std::span<const Real> losses) {
+  check_sizes("observe_late", ids.size(), losses.size());
+  if (epoch_ < 0) {
+    throw InvalidArgument(
+        "observe_late: nothing is selected yet, so that no loss can be late; losses from before "
+        "the "
+        "first epoch go to observe");
+  }
+  check_that_ids_exist("observe_late", ids);
+  std::vector<SampleId> sorted(ids.begin(), ids.end());
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
+    throw InvalidArgument(formatted(
+        "observe_late: id {} comes twice in one call; give each sample once; nothing was recorded",
+        *twice));
+  }
+  if (!learns()) return;
+  const bool some_are_below_zero = check_losses("observe_late", ids, losses);
+  // What the current selection tells of a sample is newer.
+  std::vector<SampleId> late_ids;
+  std::vector<Real> late_losses;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (selected_.contains(ids[i]) && !pending_.contains(ids[i])) continue;
+    late_ids.push_back(ids[i]);
+    late_losses.push_back(losses[i]);
+  }
+  hand_over<Real>(
+      late_ids, late_losses, !some_are_below_zero,
+      [this](auto some_ids, auto their_losses) { record_late(some_ids, their_losses); });
 }
 
 void Pruner::observe(std::span<const SampleId> ids, std::span<const float> losses) {
-  check_and_record(ids, losses);
+  observe_any(ids, losses);
 }
 
 void Pruner::observe(std::span<const SampleId> ids, std::span<const double> losses) {
-  check_and_record(ids, losses);
+  observe_any(ids, losses);
+}
+
+void Pruner::observe_late(std::span<const SampleId> ids, std::span<const float> losses) {
+  observe_any_late(ids, losses);
+}
+
+void Pruner::observe_late(std::span<const SampleId> ids, std::span<const double> losses) {
+  observe_any_late(ids, losses);
+}
+
+void Pruner::pass_over(std::span<const SampleId> ids) {
+  if (epoch_ < 0) {
+    throw InvalidArgument(
+        "pass_over: nothing is selected yet; only samples of a selection can be passed over");
+  }
+  mark_observed("pass_over", ids);
+}
+
+void Pruner::note_clipped(std::int64_t count) noexcept {
+  const std::int64_t observed = selected_.count() - pending_.count();
+  clipped_part_ = observed == 0 ? 0 : static_cast<double>(count) / static_cast<double>(observed);
 }
 
 void Pruner::observe_classes(std::span<const double> errors) {
@@ -200,7 +285,7 @@ void Pruner::observe_classes(std::span<const double> errors) {
                                     errors.size(), classes_->class_count()));
   }
   for (std::size_t j = 0; j < errors.size(); ++j) {
-    if (is_loss(errors[j])) continue;
+    if (errors[j] >= 0 && std::isfinite(errors[j])) continue;
     throw InvalidArgument(
         formatted("observe_classes: the error of class {} is {}; errors must be finite and >= 0; "
                   "nothing was recorded",
@@ -259,12 +344,14 @@ void Pruner::load(const std::filesystem::path& path) {
   const std::string where = formatted("load_state \"{}\"", path.string());
   read_state_file(path, identity(), [&](StateFields& fields) { read_all_state(fields, where); });
   selection_ = {};
+  clipped_part_ = 0;
 }
 
 void Pruner::set_state(std::span<const std::byte> bytes) {
   decode_state(bytes, identity(),
                [&](StateFields& fields) { read_all_state(fields, "load_state"); });
   selection_ = {};
+  clipped_part_ = 0;
 }
 
 }  // namespace rcap

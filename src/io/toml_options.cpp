@@ -34,7 +34,9 @@ std::string toml_string(std::string_view text) {
 /// Whether TOML has a number for it; a seed can be too large for one.
 bool is_number(const Option& option, const std::string& word) {
   if (option.kind() == Option::Kind::Number) return true;
-  if (option.kind() == Option::Kind::NumberOrWord) return word != option.words().front();
+  if (option.kind() == Option::Kind::NumberOrWord) {
+    return std::ranges::count(option.words(), word) == 0;
+  }
   std::int64_t value = 0;
   return (option.kind() == Option::Kind::Count || option.kind() == Option::Kind::OptionalCount) &&
          std::from_chars(word.data(), word.data() + word.size(), value).ec == std::errc{};

@@ -211,9 +211,11 @@ const Preset& preset_of(std::span<const GivenOption> given, Reader reader) {
 /// Sets what decides which other options there are.
 void set_kinds(TrainOptions& options, std::span<const GivenOption> given, Reader reader) {
   for (const char* name : {"make_scores", "dataset", "method", "model", "optimizer"}) {
-    OptionFields fields;
+    const std::string* word = find_word(given, name);
+    if (word == nullptr) continue;
+    OptionFields fields;  // anew, since each decides what applies after it
     list_run_options(fields, options);
-    if (const std::string* word = find_word(given, name)) fields.find(name)->set(*word, reader);
+    fields.find(name)->set(*word, reader);
   }
 }
 
@@ -248,6 +250,7 @@ void check_combinations(const TrainOptions& options, Reader reader) {
 
 /// An empty word would be written as nothing, and nothing is read as the default.
 void require_words(std::span<const GivenOption> given, Reader reader) {
+  if (std::ranges::none_of(given, &std::string::empty, &GivenOption::word)) return;
   TrainOptions plain;
   OptionFields defaults;
   list_run_options(defaults, plain);

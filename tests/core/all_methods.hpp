@@ -78,6 +78,14 @@ inline std::vector<Variant> all_variants() {
                         o.rcap.clip = LossClip::LogC;
                         o.rcap.min_per_class = 0;
                       }});
+  variants.push_back({"rcap_numbers", "rcap", [](PrunerOptions& o) {
+                        o.rcap.initial_loss = 2.5;
+                        o.rcap.clip = 1.5;
+                      }});
+  variants.push_back({"rcap_no_clip", "rcap", [](PrunerOptions& o) {
+                        o.rcap.class_share = ClassShare::Paper;
+                        o.rcap.clip = LossClip::None;
+                      }});
   variants.push_back(
       {"infobatch_budget", "infobatch", [](PrunerOptions& o) { o.infobatch.batch_size = 64; }});
   variants.push_back({"rs2replace_stratified", "rs2-replace",

@@ -19,6 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 enum class Roast { Light, Dark };
+enum class Grind { Fine, Coarse };
 
 /// One option of each kind.
 struct Coffee {
@@ -32,6 +33,7 @@ struct Coffee {
   std::filesystem::path recipe;
   std::vector<std::string> spices;
   std::optional<double> heat = 0.5;
+  ChoiceOrNumber<Grind> grind = Grind::Coarse;
   int threads = 1;
 };
 
@@ -48,6 +50,7 @@ void list_options(OptionFields& fields, Coffee& coffee) {
       .applies_if(coffee.roast == Roast::Dark, "is for dark roasts");
   fields.number("heat", coffee.heat, "H", "how hot", Range::between(0, 1), "auto")
       .applies_if([&coffee] { return coffee.cups > 0; }, "is for some cups");
+  fields.choice("grind", coffee.grind, {"fine", "coarse"}, "MM", "how fine", Range::above(0));
   fields.count("threads", coffee.threads, "N", "people at it").shapes_no_result();
 }
 
@@ -108,6 +111,9 @@ TEST(Option, TakesTheWordsOfItsKind) {
   EXPECT_EQ(with("sugar_cubes", "none").sugar_cubes, std::nullopt);
   EXPECT_EQ(with("heat", "0.25").heat, 0.25);
   EXPECT_EQ(with("heat", "auto").heat, std::nullopt);
+  EXPECT_EQ(with("grind", "fine").grind, Grind::Fine);
+  EXPECT_EQ(with("grind", "0.25").grind.number(), 0.25);
+  EXPECT_FALSE(with("grind", "0.25").grind == Grind::Fine);
   EXPECT_TRUE(with("milk", "on").milk);
   EXPECT_EQ(with("roast", "light").roast, Roast::Light);
   EXPECT_EQ(with("recipe", "a/b").recipe, "a/b");
@@ -121,6 +127,8 @@ TEST(Option, GivesBackEveryWordItTook) {
                                        {"sugar_cubes", "3"},
                                        {"milk", "on"},
                                        {"heat", "auto"},
+                                       {"grind", "fine"},
+                                       {"grind", "0.25"},
                                        {"roast", "light"},
                                        {"name", "a b"},
                                        {"recipe", "x/y z"},
@@ -143,6 +151,8 @@ TEST(Option, SaysWhichWordItDoesNotTake) {
             "--sugar-cubes \"few\" is not a whole number");
   EXPECT_EQ(refusal("roast", "drak"), "roast \"drak\" is none of light, dark (did you mean dark?)");
   EXPECT_EQ(refusal("heat", "warm"), "heat \"warm\" is not a number nor auto");
+  EXPECT_EQ(refusal("grind", "corse"),
+            "grind \"corse\" is not a number nor one of fine, coarse (did you mean coarse?)");
   EXPECT_EQ(refusal("milk", "yes"), "milk \"yes\" is none of on, off");
   EXPECT_EQ(refusal("recipe", ""), "recipe \"\": an empty file name");
 }
@@ -195,6 +205,9 @@ TEST(CheckOptions, NamesTheValueOutOfRange) {
       message_of<InvalidArgument>([] { check_options(changed([](Coffee& c) { c.heat = 2; })); }),
       "heat is 2; it must lie between 0 and 1");
   EXPECT_NO_THROW(check_options(changed([](Coffee& c) { c.heat = std::nullopt; })));
+  EXPECT_EQ(
+      message_of<InvalidArgument>([] { check_options(changed([](Coffee& c) { c.grind = 0.0; })); }),
+      "grind is 0; it must be above 0");
   EXPECT_EQ(message_of<InvalidArgument>([] {
               check_options(changed([](Coffee& c) { c.strength = std::nan(""); }),
                             Reader::CommandLine);
@@ -203,12 +216,13 @@ TEST(CheckOptions, NamesTheValueOutOfRange) {
 }
 
 TEST(DescribeOptions, TellsWhatShapesResults) {
-  EXPECT_THAT(describe_options(changed([](Coffee& c) {
-                c.milk = true;
-                c.threads = 3;
-              })),
-              ElementsAre("strength=0.5", "cups=2", "seed=0", "sugar_cubes=none", "milk=on",
-                          "roast=dark", "name=none", "recipe=none", "spices=none", "heat=0.5"));
+  EXPECT_THAT(
+      describe_options(changed([](Coffee& c) {
+        c.milk = true;
+        c.threads = 3;
+      })),
+      ElementsAre("strength=0.5", "cups=2", "seed=0", "sugar_cubes=none", "milk=on", "roast=dark",
+                  "name=none", "recipe=none", "spices=none", "heat=0.5", "grind=coarse"));
 }
 
 TEST(OptionFields, KeepsTheFirstOfTwoOptionsOfOneName) {

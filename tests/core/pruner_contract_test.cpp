@@ -18,11 +18,20 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr int SomeEpochs = 9;
+constexpr double Nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double Infinity = std::numeric_limits<double>::infinity();
 
 class EveryMethod : public testing::TestWithParam<Variant> {
  protected:
   [[nodiscard]] std::unique_ptr<Pruner> make(int threads = 1, std::uint64_t seed = 27) const {
     return make_variant(GetParam(), classes_, threads, seed);
+  }
+  /// One that has been through some epochs.
+  [[nodiscard]] std::unique_ptr<Pruner> make_trained(std::int64_t epochs) const {
+    auto pruner = make();
+    observe_initial_losses(*pruner);
+    run_epochs(*pruner, 0, epochs);
+    return pruner;
   }
 
   std::shared_ptr<const ClassIndex> classes_ = small_data_set();
@@ -107,6 +116,7 @@ TEST_P(EveryMethod, GivesTheSameSelectionAgainInMidEpoch) {
   const auto half = std::span(selection.ids).first(selection.ids.size() / 2);
   pruner->observe(half, losses_of(half, 4));
   EXPECT_TRUE(pruner->select(4) == selection);
+  EXPECT_EQ(pruner->selected_count(), static_cast<std::int64_t>(selection.ids.size()));
 }
 
 TEST_P(EveryMethod, DrawsAnewForAnotherSeedWhereItDraws) {
@@ -132,17 +142,18 @@ TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
   const auto refusal = [&](std::vector<SampleId> ids, std::vector<double> losses) {
     return message_of<InvalidArgument>([&] { pruner->observe(ids, losses); });
   };
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_THAT(refusal({a, b}, {1, nan}), HasSubstr(formatted("the loss of sample {} is nan", b)));
-  EXPECT_THAT(refusal({a, b}, {1, infinity}), HasSubstr(formatted("sample {} is inf", b)));
-  EXPECT_THAT(refusal({a, b}, {1, -0.5}), HasSubstr(formatted("sample {} is -0.5", b)));
-  EXPECT_THAT(refusal({a, b}, {nan, -1}),
-              HasSubstr(formatted("the loss of sample {} is nan, that of sample {} is -1; losses "
-                                  "must be finite and >= 0; nothing was recorded",
-                                  a, b)));
-  EXPECT_THAT(refusal(std::vector<SampleId>(10, a), std::vector<double>(10, nan)),
-              HasSubstr(formatted("that of sample {} is nan, and 2 more; losses", a)));
+  if (pruner->learns()) {
+    EXPECT_THAT(refusal({a, b}, {1, Nan}), HasSubstr(formatted("the loss of sample {} is nan", b)));
+    EXPECT_THAT(refusal({a, b}, {1, Infinity}), HasSubstr(formatted("sample {} is inf", b)));
+    EXPECT_THAT(refusal({a, b}, {1, -0.5}), HasSubstr(formatted("sample {} is -0.5", b)));
+    EXPECT_THAT(refusal({a, b}, {1, -2e-6}), HasSubstr(formatted("sample {} is -2e-06", b)));
+    EXPECT_THAT(refusal({a, b}, {Nan, -1}),
+                HasSubstr(formatted("the loss of sample {} is nan, that of sample {} is -1; losses "
+                                    "must be finite and >= 0; nothing was recorded",
+                                    a, b)));
+    EXPECT_THAT(refusal(std::vector<SampleId>(10, a), std::vector<double>(10, Nan)),
+                HasSubstr(formatted("that of sample {} is nan, and 2 more; losses", a)));
+  }
   EXPECT_THAT(refusal({a, 2000}, {1, 1}),
               HasSubstr("id 2000 does not exist; ids lie between 0 and 1999"));
   EXPECT_THAT(refusal({a, -1}, {1, 1}), HasSubstr("id -1 does not exist"));
@@ -162,6 +173,138 @@ TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
   losses[0] = 0;
   undisturbed->observe(selection.ids, losses);
   EXPECT_TRUE(run_epochs(*pruner, 3, 6) == run_epochs(*undisturbed, 3, 6));
+}
+
+TEST_P(EveryMethod, TellsWhetherItLearnsAsItsRowDoes) {
+  EXPECT_EQ(make()->learns(), require_method(GetParam().method).learns);
+}
+
+TEST_P(EveryMethod, TakesAnyNumbersForLossesWhereItDoesNotLearn) {
+  const auto pruner = make();
+  if (pruner->learns()) GTEST_SKIP() << "it learns";
+  const std::vector<SampleId> ids = pruner->select(0).ids;
+  const auto half = std::span(ids).first(ids.size() / 2);
+  pruner->observe(half, std::vector<double>(half.size(), Nan));
+  pruner->observe(std::span(ids).subspan(half.size()),
+                  std::vector<float>(ids.size() - half.size(), -1.0F));
+  EXPECT_EQ(pruner->pending_count(), 0);
+  pruner->observe_late(half, std::vector<double>(half.size(), -Infinity));
+  EXPECT_EQ(pruner->select(1).ids, make()->select(1).ids);
+}
+
+TEST_P(EveryMethod, TakesLossesThatRoundingPutsBelowZeroForZero) {
+  const auto rounded = make_trained(2);
+  const auto exact = make_trained(2);
+  const Selection selection = rounded->select(2);
+  (void)exact->select(2);
+  std::vector<float> losses = losses_of(selection.ids, 2);
+  std::vector<float> exact_losses = losses;
+  for (std::size_t i = 0; i < losses.size(); i += 3) {
+    losses[i] = i % 2 == 0 ? -1e-6F : -0.0F;
+    exact_losses[i] = 0;
+  }
+  exact->observe(selection.ids, exact_losses);
+  rounded->observe(selection.ids, losses);
+  EXPECT_EQ(rounded->state(), exact->state());
+  (void)exact->select(3);
+  (void)rounded->select(3);
+  exact->observe_late(selection.ids, exact_losses);
+  rounded->observe_late(selection.ids, std::vector<double>(losses.begin(), losses.end()));
+  EXPECT_EQ(rounded->state(), exact->state());
+}
+
+TEST_P(EveryMethod, TakesLateLossesWithoutAskingForFewer) {
+  const auto in_one = make_trained(2);
+  const auto in_parts = make_trained(2);
+  const std::vector<SampleId> earlier = in_one->select(2).ids;
+  (void)in_parts->select(2);
+  const auto in_time = std::span(earlier).first(earlier.size() / 3);
+  const auto late = std::span(earlier).subspan(in_time.size());
+  for (Pruner* pruner : {in_one.get(), in_parts.get()}) {
+    pruner->observe(in_time, losses_of(in_time, 2));
+    (void)pruner->select(3);
+  }
+  const std::vector<SampleId> pending = in_one->pending_ids();
+  const auto before = in_one->state();
+  in_one->observe_late(late, losses_of(late, 2));
+  EXPECT_EQ(in_one->pending_ids(), pending);
+  EXPECT_EQ(in_one->state() != before, in_one->learns());
+  // The last first, in pieces and in double precision.
+  for (std::size_t end = late.size(); end > 0;) {
+    const std::size_t begin = end > 7 ? end - 7 : 0;
+    const auto part = late.subspan(begin, end - begin);
+    const auto losses = losses_of(part, 2);
+    in_parts->observe_late(part, std::vector<double>(losses.begin(), losses.end()));
+    end = begin;
+  }
+  EXPECT_EQ(in_parts->state(), in_one->state());
+  const auto resumed = make();
+  resumed->set_state(in_one->state());
+  in_one->observe(pending, losses_of(pending, 3));
+  resumed->observe(pending, losses_of(pending, 3));
+  EXPECT_TRUE(run_epochs(*resumed, 4, 7) == run_epochs(*in_one, 4, 7));
+}
+
+TEST_P(EveryMethod, IgnoresALateLossWhereANewerOneIsKnown) {
+  const auto pruner = make_trained(3);
+  const std::vector<SampleId> ids = pruner->select(3).ids;
+  pruner->observe(ids, losses_of(ids, 3));
+  const auto before = pruner->state();
+  pruner->observe_late(ids, losses_of(ids, 2));
+  EXPECT_EQ(pruner->state(), before);
+}
+
+TEST_P(EveryMethod, RefusesBadLateLossesAndStaysAsItWas) {
+  const auto unused = make();
+  EXPECT_THAT(message_of<InvalidArgument>(
+                  [&] { unused->observe_late(std::vector<SampleId>{0}, std::vector<float>{1}); }),
+              HasSubstr("observe_late: nothing is selected yet"));
+  const auto pruner = make_trained(2);
+  (void)pruner->select(2);
+  const auto before = pruner->state();
+  const auto refusal = [&](std::vector<SampleId> ids, std::vector<double> losses) {
+    return message_of<InvalidArgument>([&] { pruner->observe_late(ids, losses); });
+  };
+  if (pruner->learns()) {
+    EXPECT_THAT(refusal({3, 4}, {1, Nan}), HasSubstr("observe_late: the loss of sample 4 is nan"));
+    EXPECT_THAT(refusal({3, 4}, {1, -2e-6}), HasSubstr("losses must be finite and >= 0"));
+  }
+  EXPECT_THAT(refusal({3, 2000}, {1, 1}),
+              HasSubstr("observe_late: id 2000 does not exist; ids lie between 0 and 1999"));
+  EXPECT_THAT(refusal({3, 4, 3}, {1, 1, 1}),
+              HasSubstr("observe_late: id 3 comes twice in one call; give each sample once"));
+  EXPECT_THAT(refusal({3, 4}, {1}), HasSubstr("observe_late: 1 losses for 2 ids"));
+  EXPECT_EQ(pruner->state(), before);
+}
+
+TEST_P(EveryMethod, PassesOverSamplesAsIfTheyHadNotBeenObserved) {
+  const auto passing = make_trained(2);
+  const auto waiting = make_trained(2);
+  for (int epoch = 2; epoch < 6; ++epoch) {
+    const Selection selection = passing->select(epoch);
+    ASSERT_TRUE(waiting->select(epoch) == selection) << epoch;
+    const auto half = std::span(selection.ids).first(selection.ids.size() / 2);
+    passing->observe(half, losses_of(half, epoch));
+    waiting->observe(half, losses_of(half, epoch));
+    passing->pass_over(std::span(selection.ids).subspan(half.size()));
+    EXPECT_EQ(passing->pending_count(), 0);
+  }
+}
+
+TEST_P(EveryMethod, PassesOverNothingThatIsNotToBeObserved) {
+  const auto unused = make();
+  EXPECT_THAT(message_of<InvalidArgument>([&] { unused->pass_over(std::vector<SampleId>{0}); }),
+              HasSubstr("pass_over: nothing is selected yet"));
+  const auto pruner = make_trained(2);
+  const std::vector<SampleId> ids = pruner->select(2).ids;
+  const auto refusal = [&](std::vector<SampleId> some) {
+    return message_of<InvalidArgument>([&] { pruner->pass_over(some); });
+  };
+  EXPECT_THAT(refusal({ids[0], 2000}), HasSubstr("pass_over: id 2000 does not exist"));
+  EXPECT_THAT(refusal({ids[0], ids[0]}), HasSubstr("comes twice in one call"));
+  EXPECT_EQ(pruner->pending_ids(), ids);
+  pruner->pass_over(std::span(ids).first(1));
+  EXPECT_THAT(refusal({ids[0]}), HasSubstr("was observed before in this epoch"));
 }
 
 TEST_P(EveryMethod, RefusesEpochsThatAreNegativeOrPast) {

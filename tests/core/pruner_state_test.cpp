@@ -53,21 +53,24 @@ TEST_P(EveryState, GoesOnInMidEpochAsIfNeverStopped) {
   const auto whole = make();
   observe_initial_losses(*whole);
   const auto expected = run_epochs(*whole, 0, 6);
-  for (const double part : {0.0, 0.3, 0.5, 1.0}) {
-    const auto first = make();
-    observe_initial_losses(*first);
-    run_epochs(*first, 0, 2);
-    const auto ids = first->select(2).ids;
-    const auto seen = static_cast<std::size_t>(part * static_cast<double>(ids.size()));
-    const auto before = std::span(ids).first(seen);
-    const auto after = std::span(ids).subspan(seen);
-    first->observe(before, losses_of(before, 2));
-    // Twice in one epoch: nothing is lost by a second stop.
-    const auto resumed = resume(*resume(*first));
-    EXPECT_EQ(resumed->pending_count(), static_cast<std::int64_t>(after.size()));
-    EXPECT_TRUE(resumed->select(2) == expected[2]);
-    resumed->observe(after, losses_of(after, 2));
-    EXPECT_TRUE(run_epochs(*resumed, 3, 6) == std::vector(expected.begin() + 3, expected.end()));
+  for (const int epoch : {0, 2}) {
+    for (const double part : {0.0, 0.3, 0.5, 1.0}) {
+      const auto first = make();
+      observe_initial_losses(*first);
+      run_epochs(*first, 0, epoch);
+      const auto ids = first->select(epoch).ids;
+      const auto seen = static_cast<std::size_t>(part * static_cast<double>(ids.size()));
+      const auto before = std::span(ids).first(seen);
+      const auto after = std::span(ids).subspan(seen);
+      first->observe(before, losses_of(before, epoch));
+      // Twice in one epoch: nothing is lost by a second stop.
+      const auto resumed = resume(*resume(*first));
+      EXPECT_EQ(resumed->pending_count(), static_cast<std::int64_t>(after.size()));
+      EXPECT_TRUE(resumed->select(epoch) == expected[static_cast<std::size_t>(epoch)]);
+      resumed->observe(after, losses_of(after, epoch));
+      EXPECT_TRUE(run_epochs(*resumed, epoch + 1, 6) ==
+                  std::vector(expected.begin() + epoch + 1, expected.end()));
+    }
   }
 }
 

@@ -48,6 +48,16 @@ TEST(ToToml, WritesNumbersSoThatTheyComeBack) {
   EXPECT_EQ(std::stod(value_of(options, "lr")), options.lr);
 }
 
+TEST(ToToml, PutsWordsInQuotesAndTheNumbersInTheirPlaceInNone) {
+  TrainOptions options;
+  options.method = "rcap";
+  EXPECT_EQ(value_of(options, "clip"), "\"auto\"");
+  options.pruner.rcap.clip = LossClip::None;
+  EXPECT_EQ(value_of(options, "clip"), "\"none\"");
+  options.pruner.rcap.clip = 2.5;
+  EXPECT_EQ(value_of(options, "clip"), "2.5");
+}
+
 TEST(ToToml, LeavesOutWhatIsNotSet) {
   TrainOptions options;
   EXPECT_EQ(value_of(options, "train-samples"), "absent");

@@ -17,11 +17,13 @@ struct ClassLoss {
   double sum = 0;     ///< of weight times loss
   double weight = 0;  ///< of the weights
   std::int64_t count = 0;
+  std::int64_t cut_count = 0;  ///< how many of them `LossMemory::clip` has cut
 
   ClassLoss& operator+=(const ClassLoss& other) {
     sum += other.sum;
     weight += other.weight;
     count += other.count;
+    cut_count += other.cut_count;
     return *this;
   }
 };
@@ -36,9 +38,11 @@ class LossMemory {
  public:
   explicit LossMemory(std::shared_ptr<const ClassIndex> classes);
 
-  /// Every sample starts with `loss`; nothing is clipped unless limits are fixed.
+  /// Every sample starts with `loss`, cut at the limit where limits are fixed; else nothing is
+  /// clipped.
   void fill(float loss);
-  /// Clips every class at `limit` from now on, instead of at its first maximum.
+  /// Clips every class at `limit` from now on, instead of at its first maximum. Before any loss is
+  /// stored.
   void fix_limits(float limit);
   /// Takes the losses of the members of `seen`, which must have some, for the first ones of all:
   /// every other sample gets the mean of its class (of all, where nothing of a class was seen), and
@@ -50,6 +54,8 @@ class LossMemory {
   void record_initial(std::span<const SampleId> ids, std::span<const float> losses);
   /// Records losses of training.
   void record(std::span<const SampleId> ids, std::span<const float> losses);
+  /// The same of any samples, whether or not the next `clip` is told of them: cut at once.
+  void record_clipped(std::span<const SampleId> ids, std::span<const float> losses);
   /// Prefetches the memory of these samples, which `record` will write.
   void prefetch(std::span<const SampleId> ids) const;
   /// Clips the losses of the members of `samples`, which must hold all that were recorded
@@ -58,6 +64,8 @@ class LossMemory {
   /// The same with a weight for each member, in ascending order (`class_losses`).
   std::vector<ClassLoss> clip(const SampleSet& samples, std::span<const InverseChance> weights,
                               const Workers& workers = 1);
+  /// How many losses the last `clip` cut.
+  [[nodiscard]] std::int64_t cut_count() const noexcept { return cut_count_; }
 
   /// The loss of one sample.
   [[nodiscard]] float loss(SampleId id) const noexcept {
@@ -89,6 +97,13 @@ class LossMemory {
   }
 
  private:
+  /// Clips one sample.
+  /// @return whether it lay above the limit
+  bool cut(std::size_t id, std::size_t class_id) noexcept {
+    const bool is_above = losses_[id] > class_limits_[class_id];
+    losses_[id] = std::min(losses_[id], class_limits_[class_id]);
+    return is_above;
+  }
   [[nodiscard]] float clipped(SampleId id, std::size_t class_id) const noexcept {
     return std::min(losses_[static_cast<std::size_t>(id)], class_limits_[class_id]);
   }
@@ -97,6 +112,7 @@ class LossMemory {
   std::vector<float> losses_;
   std::vector<float> class_limits_;
   bool limits_fixed_ = false;
+  std::int64_t cut_count_ = 0;
 };
 
 }  // namespace rcap

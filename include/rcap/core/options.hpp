@@ -12,6 +12,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace rcap {
@@ -46,6 +47,27 @@ struct Range {
   [[nodiscard]] std::string rule() const;
 };
 
+/// One of the words of a choice, or a number in their place.
+template <class Enum>
+requires std::is_enum_v<Enum>
+class ChoiceOrNumber {
+ public:
+  constexpr ChoiceOrNumber(Enum choice) : choice_(choice) {}
+  constexpr ChoiceOrNumber(double number) : number_(number) {}
+
+  /// Nothing where it is a word.
+  [[nodiscard]] constexpr std::optional<double> number() const noexcept { return number_; }
+  /// The word, where it is no number.
+  [[nodiscard]] constexpr Enum choice() const noexcept { return choice_; }
+  [[nodiscard]] constexpr bool operator==(Enum choice) const noexcept {
+    return !number_ && choice_ == choice;
+  }
+
+ private:
+  Enum choice_ = {};
+  std::optional<double> number_;
+};
+
 /// One option of a struct: where its value is, what it is called, what it takes and what it means.
 /// Words are how values travel: from a command line, a file or Python, and back.
 class Option {
@@ -58,7 +80,7 @@ class Option {
   [[nodiscard]] std::string value_name() const;
   /// One line.
   [[nodiscard]] std::string_view meaning() const noexcept { return meaning_; }
-  /// The words of a choice, "on" and "off" of a flag, the one beside the numbers; else none.
+  /// The words of a choice, "on" and "off" of a flag, those beside the numbers; else none.
   [[nodiscard]] std::span<const std::string> words() const noexcept { return words_; }
   /// Whether it must be given: its default is not a value to run with.
   [[nodiscard]] bool is_required() const noexcept { return required_; }
@@ -128,7 +150,7 @@ struct GivenOption {
 ///
 ///     void list_options(OptionFields& fields, RcapOptions& options) {
 ///       fields.number("beta", options.beta, "B", "temperature", Range::between(1e-3, 1e3));
-///       fields.choice("clip", options.clip, {"class-max", "log-c"}, "where losses are cut");
+///       fields.choice("class_share", options.class_share, {"robust", "paper"}, "how to split");
 ///     }
 ///
 /// The list refers to the struct, which must outlive it. Names, value names and words are literals.
@@ -175,7 +197,7 @@ class OptionFields {
 
   Option& flag(std::string_view name, bool& value, std::string meaning);
 
-  /// @param words  one for each enumerator, in their order
+  /// @param words  one for each enumerator, in their order; so in all choices
   template <class Enum>
   requires std::is_enum_v<Enum> Option& choice(std::string_view name, Enum& value,
                                                std::initializer_list<std::string_view> words,
@@ -183,6 +205,20 @@ class OptionFields {
     return choice(
         name, words, std::move(meaning), [&value] { return static_cast<std::size_t>(value); },
         [&value](std::size_t place) { value = static_cast<Enum>(place); });
+  }
+
+  /// One of some words, or a number.
+  template <class Enum>
+  Option& choice(std::string_view name, ChoiceOrNumber<Enum>& value,
+                 std::initializer_list<std::string_view> words, std::string_view value_name,
+                 const std::string& meaning, Range range) {
+    const auto get = [&value] {
+      return value.number() ? PlaceOrNumber(*value.number())
+                            : PlaceOrNumber(static_cast<std::size_t>(value.choice()));
+    };
+    const auto set = [&value](std::size_t place) { value = static_cast<Enum>(place); };
+    return number_or_word(name, words, value_name, meaning, range, get, set,
+                          [&value](double number) { value = number; });
   }
 
   Option& text(std::string_view name, std::string& value, std::string_view value_name,
@@ -213,6 +249,14 @@ class OptionFields {
   Option& choice(std::string_view name, std::initializer_list<std::string_view> words,
                  std::string meaning, std::function<std::size_t()> get,
                  std::function<void(std::size_t)> set);
+
+  /// Which of the words, or a number in their place.
+  using PlaceOrNumber = std::variant<std::size_t, double>;
+  Option& number_or_word(std::string_view name, std::initializer_list<std::string_view> words,
+                         std::string_view value_name, std::string meaning, Range range,
+                         std::function<PlaceOrNumber()> get,
+                         std::function<void(std::size_t)> set_place,
+                         std::function<void(double)> set_number);
 
   std::vector<Option> options_;
   std::string group_, why_not_;

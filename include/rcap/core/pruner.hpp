@@ -63,11 +63,18 @@ class Pruner {
   [[nodiscard]] std::int64_t keep_count() const noexcept { return keep_count_; }
   /// The epoch last selected; -1 before the first.
   [[nodiscard]] std::int64_t epoch() const noexcept { return epoch_; }
+  /// How many samples the current selection has; 0 before the first.
+  [[nodiscard]] std::int64_t selected_count() const noexcept { return selected_.count(); }
   /// How many samples of the current selection (before the first: of the initial
   /// pass) have not been observed yet.
   [[nodiscard]] std::int64_t pending_count() const noexcept { return pending_.count(); }
   /// These samples, ascending.
   [[nodiscard]] std::vector<SampleId> pending_ids() const { return pending_.ids(); }
+
+  /// Which part of the losses observed in the selection before the current one was cut at the clip
+  /// of the method when the current one was made: near 1 the clip hides what tells samples apart. 0
+  /// for methods without a clip, before the second selection and after a state was taken over.
+  [[nodiscard]] double clipped_part() const noexcept { return clipped_part_; }
 
   /// Whether every sample's loss must be observed once before the first `select`.
   [[nodiscard]] virtual bool needs_initial_losses() const noexcept { return false; }
@@ -75,6 +82,10 @@ class Pruner {
   [[nodiscard]] virtual bool takes_initial_losses() const noexcept {
     return needs_initial_losses();
   }
+
+  /// Whether its selections follow the losses it observes. Where they do not, any number is taken
+  /// for a loss and nothing is recorded.
+  [[nodiscard]] virtual bool learns() const noexcept { return true; }
 
   /// Whether samples can have weights other than 1.
   [[nodiscard]] virtual bool weighs() const noexcept { return false; }
@@ -103,15 +114,45 @@ class Pruner {
   /// any order and any number of calls. Every sample of the current selection counts
   /// once an epoch, so the order of calls changes nothing.
   ///
-  /// Losses are kept in single precision; larger ones count as its largest number.
+  /// Losses are kept in single precision; larger ones count as its largest number. Those from -1e-6
+  /// to 0 count as 0: a loss function rounds.
   ///
   /// @param ids     of the current selection, each at most once an epoch
-  /// @param losses  one per id, finite and >= 0
+  /// @param losses  one per id, finite and >= 0; any numbers where the method does not learn
   /// @throws InvalidArgument  names the sample and the value; nothing is recorded then
   ///
   /// O(ids), no allocation.
   void observe(std::span<const SampleId> ids, std::span<const float> losses);
   void observe(std::span<const SampleId> ids, std::span<const double> losses);
+
+  /// Records losses of an earlier selection that come after the next `select`, as those of the last
+  /// batches do where a loader asks for the next epoch ahead of time. They change what the method
+  /// remembers, never what is still to be observed of the current selection.
+  ///
+  /// A sample that was observed, or passed over, in the current selection as well keeps what is
+  /// newer: its late loss is ignored. One that is still to be observed there takes the late loss
+  /// until then; a method that averages losses counts both. So the order of late calls among
+  /// themselves changes nothing, as long as a sample comes once for each selection it was in, the
+  /// earlier first.
+  ///
+  /// RCAP cuts a late loss at the clip that holds when it comes.
+  ///
+  /// @param ids     of any samples, each at most once in a call
+  /// @param losses  as those of `observe`
+  /// @throws InvalidArgument  names the sample and the value, or that nothing was selected yet;
+  ///                          nothing is recorded then
+  ///
+  /// O(ids log ids).
+  void observe_late(std::span<const SampleId> ids, std::span<const float> losses);
+  void observe_late(std::span<const SampleId> ids, std::span<const double> losses);
+
+  /// Counts samples of the current selection as observed though their losses are not known, as
+  /// where a gradient scaler skips a batch that overflowed. They keep the loss they had.
+  ///
+  /// @param ids  of the current selection, not observed in this epoch
+  /// @throws InvalidArgument  names the sample, or that nothing was selected yet; none is passed
+  ///                          over then
+  void pass_over(std::span<const SampleId> ids);
 
   /// Whether its selections follow class errors that `observe_classes` tells.
   [[nodiscard]] virtual bool judges_classes() const noexcept { return false; }
@@ -147,6 +188,10 @@ class Pruner {
   virtual void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) = 0;
   /// Takes in losses that `observe` has checked. During the initial pass `epoch()` is -1.
   virtual void record(std::span<const SampleId>, std::span<const float>) {}
+  /// Takes in losses of `observe_late`, of samples that need not be selected now.
+  virtual void record_late(std::span<const SampleId> ids, std::span<const float> losses) {
+    record(ids, losses);
+  }
   /// Prefetches the memory that `record` will need for these samples.
   virtual void prefetch(std::span<const SampleId>) const {}
   /// Takes in class errors that `observe_classes` has checked; of a method that judges classes.
@@ -171,19 +216,26 @@ class Pruner {
   [[nodiscard]] RandomStream stream(Purpose purpose, std::int64_t epoch) const noexcept {
     return {options_.seed, purpose, epoch};
   }
+  /// Of a method that clips, in `make_selection`: how many of the losses observed in the last
+  /// selection it has cut.
+  void note_clipped(std::int64_t count) noexcept;
   [[nodiscard]] const SampleSet& selected() const noexcept { return selected_; }
   [[nodiscard]] const SampleSet& pending() const noexcept { return pending_; }
 
  private:
   template <class Real>
-  void check_and_record(std::span<const SampleId> ids, std::span<const Real> losses);
+  void observe_any(std::span<const SampleId> ids, std::span<const Real> losses);
+  template <class Real>
+  void observe_any_late(std::span<const SampleId> ids, std::span<const Real> losses);
+  /// Takes samples out of `pending_`: all of them, or none where one is refused.
+  /// @param where  what a message begins with
+  void mark_observed(const char* where, std::span<const SampleId> ids);
+  /// Takes back the marks of the ids before `at` and says what is wrong with that one.
+  [[noreturn]] void refuse(const char* where, std::span<const SampleId> ids, std::size_t at);
+  void check_that_ids_exist(const char* where, std::span<const SampleId> ids) const;
   [[nodiscard]] bool exists(SampleId id) const noexcept {
     return id >= 0 && id < classes_->sample_count();
   }
-  /// Takes back the marks of the ids before `at` and says what is wrong with that one.
-  template <class Real>
-  [[noreturn]] void refuse(std::span<const SampleId> ids, std::span<const Real> losses,
-                           std::size_t at);
   [[nodiscard]] StateIdentity identity() const;
   void list_all_state(StateFields& fields);
   /// @param where  what a message begins with
@@ -197,7 +249,8 @@ class Pruner {
   std::int64_t epoch_ = -1;
   SampleSet selected_;
   Selection selection_;  ///< `selected_` spelled out, where its epoch is `epoch_`
-  SampleSet pending_;    ///< of `selected_` (before the first epoch: of all), not observed yet
+  double clipped_part_ = 0;
+  SampleSet pending_;  ///< of `selected_` (before the first epoch: of all), not observed yet
 };
 
 }  // namespace rcap

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "core/sample_weights.hpp"
 #include "core/saturate.hpp"
@@ -10,6 +11,11 @@
 #include "rcap/core/class_budget.hpp"
 
 namespace rcap {
+namespace {
+
+float log_of(ClassId class_count) { return static_cast<float>(std::log(class_count)); }
+
+}  // namespace
 
 void list_options(OptionFields& fields, RcapOptions& options) {
   fields.number("beta", options.beta, "B",
@@ -19,10 +25,15 @@ void list_options(OptionFields& fields, RcapOptions& options) {
                 "split over the classes: by their error on new data, the printed formula, the "
                 "authors' code, classes equal");
   fields.choice("initial_loss", options.initial_loss, {"auto", "forward", "log-c", "first-epoch"},
-                "losses before training: as the class share has it, all observed, ln(classes), or "
-                "the means of the first epoch");
-  fields.choice("clip", options.clip, {"class-max", "log-c"},
-                "losses are cut at the class's largest initial one, or at ln(classes)");
+                "L",
+                "losses before training: as the class share has it, all observed, ln(classes), the "
+                "means of the first epoch, or one number for all",
+                Range::above(0));
+  fields.choice(
+      "clip", options.clip, {"auto", "class-max", "log-c", "none"}, "L",
+      "losses are cut at the class's largest first one, at ln(classes), not at all, or at "
+      "a number; auto: class-max, where first losses are the network's",
+      Range::above(0));
   fields.count("min_per_class", options.min_per_class, "K",
                "kept of each class while the budget allows", Range::at_least(0));
   OptionFields robust;
@@ -36,12 +47,13 @@ void list_options(OptionFields& fields, RcapOptions& options) {
 
 RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
                        const RcapOptions& options)
-    : Pruner("rcap", std::move(classes), common), options_(options), memory_(shared_classes()) {
+    : Pruner("rcap", std::move(classes), common),
+      options_(options),
+      memory_(shared_classes()),
+      known_(this->classes().sample_count()) {
   check_options(options);
-  const auto log_c = static_cast<float>(std::log(this->classes().class_count()));
-  const bool is_log_c = options.initial_loss == InitialLoss::LogC;
-  if (is_log_c) memory_.fill(log_c);
-  if (is_log_c || options.clip == LossClip::LogC) memory_.fix_limits(log_c);
+  if (const auto limit = given_clip()) memory_.fix_limits(*limit);
+  if (const auto loss = given_first_loss()) memory_.fill(*loss);
   if (!is_robust()) return;
   const auto class_count = static_cast<std::size_t>(this->classes().class_count());
   inverse_chances_.resize(static_cast<std::size_t>(keep_count()));
@@ -50,9 +62,33 @@ RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOp
   told_errors_.assign(class_count, 0.0F);
 }
 
+std::optional<float> RcapPruner::given_first_loss() const {
+  if (const auto number = options_.initial_loss.number()) return saturate(*number);
+  if (options_.initial_loss == InitialLoss::LogC) return log_of(classes().class_count());
+  return std::nullopt;
+}
+
+std::optional<float> RcapPruner::given_clip() const {
+  if (const auto number = options_.clip.number()) return saturate(*number);
+  switch (options_.clip.choice()) {
+    case LossClip::LogC:
+      return log_of(classes().class_count());
+    case LossClip::ClassMax:
+      return given_first_loss();
+    case LossClip::None:
+      return std::numeric_limits<float>::max();
+    case LossClip::Auto:
+      break;
+  }
+  return given_first_loss() ? std::optional(std::numeric_limits<float>::max()) : std::nullopt;
+}
+
 void RcapPruner::list_state(StateFields& fields) {
   memory_.list_state(fields);
-  if (can_start_later()) fields.flag("has_started", has_started_);
+  if (can_start_later()) {
+    fields.flag("has_started", has_started_);
+    fields.samples("known", known_);
+  }
   if (!is_robust()) return;
   fields.chances("inverse_chances", inverse_chances_);
   fields.losses("lifts", lifts_);
@@ -62,11 +98,19 @@ void RcapPruner::list_state(StateFields& fields) {
 }
 
 void RcapPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
-  if (epoch() < 0) {
-    memory_.record_initial(ids, losses);
-  } else {
-    memory_.record(ids, losses);
-  }
+  if (epoch() < 0) return memory_.record_initial(ids, losses);
+  memory_.record(ids, losses);
+  note_known(ids);
+}
+
+void RcapPruner::record_late(std::span<const SampleId> ids, std::span<const float> losses) {
+  memory_.record_clipped(ids, losses);
+  note_known(ids);
+}
+
+void RcapPruner::note_known(std::span<const SampleId> ids) {
+  if (!waits_for_losses()) return;
+  for (const SampleId id : ids) known_.insert(id);
 }
 
 void RcapPruner::record_classes(std::span<const double> errors) {
@@ -168,25 +212,33 @@ std::vector<double> RcapPruner::share_weights(std::span<const double> errors) co
   return weights;
 }
 
-void RcapPruner::start(SampleSet seen, const Workers& workers) {
-  if (!can_start_later() || has_started_) return;
-  seen.subtract(pending());
+void RcapPruner::start(const SampleSet& seen, const Workers& workers) {
+  if (!waits_for_losses()) return;
   if (seen.count() == 0) return memory_.fill(1);  // any number: all samples are alike
   memory_.start_from(seen, workers);
   has_started_ = true;
 }
 
 std::vector<double> RcapPruner::clip_and_judge(const SampleSet& samples, const Workers& workers) {
-  start(selected(), workers);
-  if (is_robust()) return robust_errors(memory_.clip(samples, inverse_chances_, workers), workers);
+  start(known_, workers);
+  if (is_robust()) {
+    std::vector<ClassLoss> losses = memory_.clip(samples, inverse_chances_, workers);
+    note_clipped(memory_.cut_count());
+    return robust_errors(std::move(losses), workers);
+  }
   std::vector<double> sums = memory_.clip(samples, workers);
+  note_clipped(memory_.cut_count());
   if (options_.class_share == ClassShare::Mass) return class_errors(workers);
   judge_starved_classes(sums, workers);  // the sums of the clipped losses are the errors
   return sums;
 }
 
 void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
-  if (this->epoch() < 0) start(SampleSet::all(classes().sample_count()), workers);
+  if (this->epoch() < 0) {
+    SampleSet observed = SampleSet::all(classes().sample_count());
+    observed.subtract(pending());
+    start(observed, workers);
+  }
   const std::vector<double> weights =
       share_weights(this->epoch() < 0 ? class_errors(workers) : clip_and_judge(selected, workers));
   const auto sizes = classes().class_sizes();

@@ -194,12 +194,135 @@ TEST(RcapPruner, StartsFromTheMeansOfItsFirstEpochWhereAsked) {
   }
 }
 
+constexpr RcapOptions FromFirstEpoch{.class_share = ClassShare::Paper,
+                                     .initial_loss = InitialLoss::FirstEpoch};
+
+TEST(RcapPruner, StartsFromLossesOfItsFirstEpochThatComeLate) {
+  RcapPruner pruner(classes_of_sizes({40, 20}), {.pruning_rate = 0.8}, FromFirstEpoch);
+  const Ids first = pruner.select(0).ids;
+  (void)pruner.select(1);
+  Losses losses;
+  for (const SampleId id : first) losses.push_back(id < 40 ? 3.0F : 1.0F);
+  pruner.observe_late(first, losses);
+  (void)pruner.select(2);
+  EXPECT_THAT(pruner.memory().class_limits(), ElementsAre(3, 1));
+  for (SampleId id = 0; id < 60; ++id) EXPECT_EQ(pruner.memory().loss(id), id < 40 ? 3 : 1) << id;
+}
+
+TEST(RcapPruner, StartsFromNothingThatItsFirstEpochPassedOver) {
+  RcapPruner pruner(classes_of_sizes({40}), {.pruning_rate = 0.8}, FromFirstEpoch);
+  const Ids ids = pruner.select(0).ids;
+  pruner.pass_over(std::span(ids).first(2));
+  pruner.observe(std::span(ids).subspan(2), Losses(ids.size() - 2, 5.0F));
+  (void)pruner.select(1);
+  EXPECT_THAT(losses_in(pruner.memory(), 40), Each(5));
+}
+
+TEST(RcapPruner, ClipsLateLossesOfSamplesThatAreNotSelected) {
+  RcapPruner pruner(classes_of_sizes({40}), {.pruning_rate = 0.9}, Paper);
+  observe_all(pruner, [](ClassId) { return 2.0F; });
+  const Ids ids = pruner.select(0).ids;
+  SampleId outside = 0;
+  while (std::ranges::binary_search(ids, outside)) ++outside;
+  pruner.observe_late(Ids{outside, ids[0]}, Losses{9.0F, 1.5F});
+  EXPECT_EQ(pruner.memory().stored_losses()[static_cast<std::size_t>(outside)], 2.0F);
+  EXPECT_EQ(pruner.memory().loss(ids[0]), 1.5F);  // until it is observed
+  pruner.observe(ids, Losses(ids.size(), 0.5F));
+  EXPECT_EQ(pruner.memory().loss(ids[0]), 0.5F);
+}
+
 TEST(RcapPruner, ClipsAtLogCWhereAsked) {
   RcapPruner pruner(classes_of({0, 1, 1}), {.pruning_rate = 0.3},
                     {.class_share = ClassShare::Paper, .clip = LossClip::LogC});
   pruner.observe(Ids{0, 1, 2}, Losses{0.1F, 5.0F, 0.5F});
   EXPECT_THAT(losses_in(pruner.memory(), pruner.classes().sample_count()),
               ElementsAre(0.1F, FloatNear(std::log(2.0F), 1e-6F), 0.5F));
+}
+
+TEST(RcapPruner, StartsWithoutAPassWhereInitialLossIsANumber) {
+  RcapPruner pruner(classes_of_sizes({60, 30}), {.pruning_rate = 0.8},
+                    {.class_share = ClassShare::Paper, .initial_loss = 2.5});
+  EXPECT_FALSE(pruner.needs_initial_losses());
+  EXPECT_FALSE(pruner.takes_initial_losses());
+  EXPECT_THAT(losses_in(pruner.memory(), 90), Each(2.5F));
+}
+
+/// What it remembers of a loss of 9, of a sample that began with ln 2 or with a number.
+float remembered(const RcapOptions& options) {
+  RcapPruner pruner(classes_of({0, 1, 1}), {.pruning_rate = 0.3}, options);
+  const SampleId id = pruner.select(0).ids.front();
+  pruner.observe(Ids{id}, Losses{9});
+  (void)pruner.select(1);
+  return pruner.memory().stored_losses()[static_cast<std::size_t>(id)];
+}
+
+TEST(RcapPruner, ClipsLossesThatBeganWithoutAPassOnlyWhereAsked) {
+  const auto log_2 = FloatNear(std::log(2.0F), 1e-6F);
+  EXPECT_EQ(remembered({.initial_loss = InitialLoss::LogC}), 9);
+  EXPECT_EQ(remembered({.initial_loss = 0.5}), 9);
+  EXPECT_EQ(remembered({.initial_loss = InitialLoss::LogC, .clip = LossClip::None}), 9);
+  EXPECT_EQ(remembered({.initial_loss = InitialLoss::LogC, .clip = 3.0}), 3);
+  EXPECT_EQ(remembered({.initial_loss = 0.5, .clip = LossClip::ClassMax}), 0.5);
+  EXPECT_THAT(remembered({.initial_loss = InitialLoss::LogC, .clip = LossClip::LogC}), log_2);
+  EXPECT_THAT(remembered({.initial_loss = 4.0, .clip = LossClip::LogC}), log_2);
+}
+
+TEST(RcapPruner, ClipsAtANumberOrNotAtAllWhereAsked) {
+  RcapPruner at_number(classes_of({0, 1, 1}), {.pruning_rate = 0}, {.clip = 1.5});
+  RcapPruner not_at_all(classes_of({0, 1, 1}), {.pruning_rate = 0}, {.clip = LossClip::None});
+  for (Pruner* pruner : {static_cast<Pruner*>(&at_number), static_cast<Pruner*>(&not_at_all)}) {
+    pruner->observe(Ids{0, 1, 2}, Losses{0.1F, 5, 2});
+    (void)pruner->select(0);
+    pruner->observe(Ids{0, 1}, Losses{3, 9});
+  }
+  EXPECT_THAT(losses_in(at_number.memory(), 3), ElementsAre(1.5F, 1.5F, 1.5F));
+  EXPECT_THAT(losses_in(not_at_all.memory(), 3), ElementsAre(3, 9, 2));
+}
+
+TEST(RcapPruner, ClipsTheNumberThatAllBeginWith) {
+  RcapPruner cut(classes_of_sizes({3}), {}, {.initial_loss = 4.0, .clip = 1.5});
+  EXPECT_THAT(cut.memory().stored_losses(), Each(1.5F));
+}
+
+TEST(RcapPruner, LearnsWithOneClassWhoseLogarithmIsZero) {
+  RcapPruner pruner(classes_of_sizes({1000}), {.pruning_rate = 0.5},
+                    {.initial_loss = InitialLoss::LogC});
+  const Ids first = pruner.select(0).ids;
+  Losses losses;
+  for (const SampleId id : first) losses.push_back(id % 2 == 0 ? 4.0F : 0.0F);
+  pruner.observe(first, losses);
+  // Half of them weigh e^4 = 55, all others 1: an even draw would take half of that half again.
+  const Ids second = pruner.select(1).ids;
+  Ids again;
+  std::ranges::set_intersection(first, second, std::back_inserter(again));
+  const auto is_hard = [](SampleId id) { return id % 2 == 0; };
+  EXPECT_GT(std::ranges::count_if(again, is_hard), 9 * std::ranges::count_if(first, is_hard) / 10);
+}
+
+TEST(RcapPruner, TellsWhichPartOfTheLossesWasClipped) {
+  for (const RcapOptions& options : {Paper, RcapOptions{}}) {
+    RcapPruner pruner(classes_of_sizes({6, 4}), {.pruning_rate = 0.2}, options);
+    observe_all(pruner, [](ClassId) { return 1.0F; });
+    const Ids ids = pruner.select(0).ids;
+    EXPECT_EQ(pruner.clipped_part(), 0);
+    // Two of four were too large.
+    pruner.observe(std::span(ids).first(4), Losses{3, 1, 2, 0.5F});
+    (void)pruner.select(1);
+    EXPECT_EQ(pruner.clipped_part(), 0.5);
+    (void)pruner.select(2);
+    EXPECT_EQ(pruner.clipped_part(), 0);
+  }
+}
+
+TEST(RcapPruner, TellsNothingOfTheClipAfterAStateWasTakenOver) {
+  RcapPruner pruner(classes_of_sizes({6, 4}), {.pruning_rate = 0.2}, Paper);
+  observe_all(pruner, [](ClassId) { return 1.0F; });
+  const Ids ids = pruner.select(0).ids;
+  pruner.observe(ids, Losses(ids.size(), 2));
+  (void)pruner.select(1);
+  EXPECT_EQ(pruner.clipped_part(), 1);
+  pruner.set_state(pruner.state());
+  EXPECT_EQ(pruner.clipped_part(), 0);
 }
 
 TEST(RcapPruner, PrefersHardSamplesMoreTheColderItIs) {

@@ -25,8 +25,7 @@ enum class ClassShare {
 /// Where the remembered losses come from before anything is trained.
 enum class InitialLoss {
   /// By the rule: `Robust` takes what is observed before the first `select`, and goes from the
-  /// first
-  /// epoch without it. The others need all, as in the paper.
+  /// first epoch without it. The others need all, as in the paper.
   Auto,
   Forward,  ///< a pass over all samples, observed before the first `select`
   LogC,     ///< ln(number of classes) for every sample: no pass
@@ -37,8 +36,12 @@ enum class InitialLoss {
 
 /// Where remembered losses are clipped.
 enum class LossClip {
-  ClassMax,  ///< at the largest initial loss of the sample's class (of the first epoch)
+  /// `ClassMax` where first losses come from the network; `None` where there is no pass, as one
+  /// number for all samples tells nothing of how large a loss can be.
+  Auto,
+  ClassMax,  ///< at the largest first loss of the sample's class
   LogC,      ///< at ln(number of classes)
+  None,
 };
 
 struct RcapOptions {
@@ -46,8 +49,10 @@ struct RcapOptions {
   /// half of a class, whatever the scale of losses (`balanced_beta`).
   std::optional<double> beta = 1.0;
   ClassShare class_share = ClassShare::Robust;
-  InitialLoss initial_loss = InitialLoss::Auto;
-  LossClip clip = LossClip::ClassMax;
+  /// A number, above 0: all samples begin with it, and no pass is made.
+  ChoiceOrNumber<InitialLoss> initial_loss = InitialLoss::Auto;
+  /// A number, above 0: losses are cut there, whatever their class.
+  ChoiceOrNumber<LossClip> clip = LossClip::Auto;
   std::int64_t min_per_class = 1;  ///< kept of each class while the budget allows
   RobustOptions robust = {};       ///< of `ClassShare::Robust`
 };
@@ -91,6 +96,7 @@ class RcapPruner final : public Pruner {
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
+  void record_late(std::span<const SampleId> ids, std::span<const float> losses) override;
   void prefetch(std::span<const SampleId> ids) const override { memory_.prefetch(ids); }
   void record_classes(std::span<const double> errors) override;
   void weigh(std::span<const SampleId> ids, const Workers& workers,
@@ -118,12 +124,23 @@ class RcapPruner final : public Pruner {
   [[nodiscard]] std::vector<ClassLoss> losses_of_all(const Workers& workers) const;
   /// What a class would have kept if all kept the same part, at least one sample.
   [[nodiscard]] double proportional_share(std::size_t class_id) const;
+  /// What all samples begin with, where no pass is made.
+  [[nodiscard]] std::optional<float> given_first_loss() const;
+  /// Where losses of all classes are cut; nothing where each class has a limit of its own.
+  [[nodiscard]] std::optional<float> given_clip() const;
   /// Whether it may have to do without losses from before the first epoch.
   [[nodiscard]] bool can_start_later() const noexcept {
-    return options_.initial_loss != InitialLoss::LogC && !needs_initial_losses();
+    return options_.initial_loss == InitialLoss::FirstEpoch ||
+           (options_.initial_loss == InitialLoss::Auto && !needs_initial_losses());
   }
-  /// Takes what was observed of these samples for the first losses, where none are known yet.
-  void start(SampleSet seen, const Workers& workers);
+  /// Whether it still waits for the first losses.
+  [[nodiscard]] bool waits_for_losses() const noexcept {
+    return can_start_later() && !has_started_;
+  }
+  /// Notes that losses of these samples came after the first selection.
+  void note_known(std::span<const SampleId> ids);
+  /// Takes the losses of these samples for the first ones, where it waits for them.
+  void start(const SampleSet& seen, const Workers& workers);
   /// Clips what was observed of `samples`; the class errors.
   [[nodiscard]] std::vector<double> clip_and_judge(const SampleSet& samples,
                                                    const Workers& workers);
@@ -138,6 +155,7 @@ class RcapPruner final : public Pruner {
   std::vector<float> told_errors_;              ///< of the classes, from `observe_classes`
   bool has_told_errors_ = false;
   bool has_started_ = false;  ///< first losses are known, where it can start later
+  SampleSet known_;           ///< observed since the first selection, while it waits for losses
   std::optional<LastDraw> drawn_;
 };
 

@@ -16,6 +16,8 @@ class StaticPruner final : public Pruner {
   StaticPruner(std::string method, std::shared_ptr<const ClassIndex> classes,
                const CommonOptions& common, SampleSet chosen);
 
+  [[nodiscard]] bool learns() const noexcept override { return false; }
+
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override;

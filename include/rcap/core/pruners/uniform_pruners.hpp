@@ -28,6 +28,8 @@ class Rs2Pruner final : public Pruner {
   Rs2Pruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
             const Rs2Options& options);
 
+  [[nodiscard]] bool learns() const noexcept override { return false; }
+
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override {
@@ -44,6 +46,8 @@ class Rs2Pruner final : public Pruner {
 class BalancedPruner final : public Pruner {
  public:
   BalancedPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common);
+
+  [[nodiscard]] bool learns() const noexcept override { return false; }
 
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
