@@ -16,14 +16,21 @@ namespace rcap {
 class BatchReader::Work {
  public:
   Work(const Split& split, const Transform& transform, const Options& options)
-      : split_(split), transform_(transform), options_(options), shape_(find_shape()) {
-    if (options.batch_size < 1 || options.workers < 1 || options.batches_ahead < 1) {
+      : split_(split),
+        transform_(transform),
+        options_(options),
+        shape_(find_shape()),
+        gives_levels_(options.levels && !split.images->holds_rows()) {
+    if (options.batch_size < 1 || options.workers < 1 || options.batches_ahead < 1 ||
+        options.batches_held < 1) {
       throw InvalidArgument(fmt::format(
-          "batch_reader: batch_size {}, workers {}, batches_ahead {}; each must be at least 1",
-          options.batch_size, options.workers, options.batches_ahead));
+          "batch_reader: batch_size {}, workers {}, batches_ahead {}, batches_held {}; "
+          "each must be at least 1",
+          options.batch_size, options.workers, options.batches_ahead, options.batches_held));
     }
     const bool ready = split.images->in_memory();
-    slots_.resize(ready ? 1 : static_cast<std::size_t>(options.batches_ahead) + 1);
+    slots_.resize(
+        static_cast<std::size_t>(options.batches_held + (ready ? 0 : options.batches_ahead)));
     if (!ready) threads_ = start_threads(options.workers, [this](int) { make_ready(); });
   }
 
@@ -51,12 +58,11 @@ class BatchReader::Work {
     starting_ = false;
     ids_.assign(ids.begin(), ids.end());
     random_ = random;
-    next_batch_ = first_batch;
-    holds_batch_ = false;
+    first_batch_ = next_batch_ = first_batch;
     // Memory is for samples that there are, however large a batch may be.
     batch_size_ = std::clamp<std::int64_t>(item_count(), 1, options_.batch_size);
     next_item_ = std::min(first_batch * batch_size_, item_count());
-    for (Slot& slot : slots_) slot.reset(numbers_per_image(), batch_size_);
+    for (Slot& slot : slots_) prepare(slot);
     allow_batches();
     lock.unlock();
     work_changed_.notify_all();
@@ -75,26 +81,33 @@ class BatchReader::Work {
       wait_for(slot, count);
     }
     ++next_batch_;
-    batch_ = {std::span(ids_).subspan(static_cast<std::size_t>(first), count),
-              std::span(slot.images).first(count * numbers_per_image()),
-              std::span(slot.labels).first(count)};
+    const std::size_t numbers = count * numbers_per_image();
+    batch_ = {.ids = std::span(ids_).subspan(static_cast<std::size_t>(first), count),
+              .images = {slot.images.as<float>(), gives_levels_ ? 0 : numbers},
+              .labels = {slot.labels.as<std::int64_t>(), count},
+              .levels = {slot.images.as<std::uint8_t>(), gives_levels_ ? numbers : 0}};
     return &batch_;
   }
 
  private:
+  /// Memory that grows.
+  struct Buffer {
+    std::shared_ptr<std::byte[]> bytes;
+    std::size_t size = 0;
+
+    template <class T>
+    [[nodiscard]] T* as() const {
+      return reinterpret_cast<T*>(bytes.get());
+    }
+  };
+
   /// One batch, being made or ready.
   struct Slot {
-    std::vector<float> images;
-    std::vector<std::int64_t> labels;
+    Buffer images;
+    Buffer labels;
     std::size_t done = 0;
     std::exception_ptr error;
     std::int64_t error_item = -1;
-
-    void reset(std::size_t numbers_per_image, std::int64_t batch_size) {
-      images.resize(numbers_per_image * static_cast<std::size_t>(batch_size));
-      labels.resize(static_cast<std::size_t>(batch_size));
-      reset();
-    }
 
     void reset() {
       done = 0;
@@ -135,23 +148,44 @@ class BatchReader::Work {
     return static_cast<std::size_t>(std::min(batch_size_, left));
   }
 
+  void grow(Buffer& buffer, std::size_t size) const {
+    if (buffer.size >= size) return;
+    buffer.bytes.reset();  // before as much again is taken
+    buffer.bytes = options_.allocate ? options_.allocate(size)
+                                     : std::shared_ptr<std::byte[]>(new std::byte[size]);
+    buffer.size = size;
+  }
+
+  void prepare(Slot& slot) const {
+    const auto count = static_cast<std::size_t>(batch_size_);
+    const std::size_t number_bytes = gives_levels_ ? sizeof(std::uint8_t) : sizeof(float);
+    grow(slot.images, count * numbers_per_image() * number_bytes);
+    grow(slot.labels, count * sizeof(std::int64_t));
+    slot.reset();
+  }
+
   void make_item(std::int64_t item, Slot& slot, Memory& memory) {
     const SampleId id = ids_[static_cast<std::size_t>(item)];
     const auto place = static_cast<std::size_t>(item % batch_size_);
-    float* const numbers = slot.images.data() + place * numbers_per_image();
-    slot.labels[place] = split_.labels[static_cast<std::size_t>(id)];
+    const std::size_t first = place * numbers_per_image();
+    slot.labels.as<std::int64_t>()[place] = split_.labels[static_cast<std::size_t>(id)];
     if (const float* row = split_.images->row(id)) {
-      std::copy_n(row, numbers_per_image(), numbers);
+      std::copy_n(row, numbers_per_image(), slot.images.as<float>() + first);
       return;
     }
     const ImageView image = split_.images->read(id, memory.decoded);
     const auto random = random_ ? std::optional(SampleRandom(*random_, id)) : std::nullopt;
-    transform_.apply(image, random, memory.scratch, numbers);
+    if (gives_levels_) {
+      const ImageView levels = transform_.apply_to_levels(image, random, memory.scratch);
+      std::copy_n(levels.pixels, levels.bytes(), slot.images.as<std::uint8_t>() + first);
+    } else {
+      transform_.apply(image, random, memory.scratch, slot.images.as<float>() + first);
+    }
   }
 
   /// Workers may begin the batch about to be read and those ahead of it.
   void allow_batches() {
-    const std::int64_t batches = next_batch_ + static_cast<std::int64_t>(slots_.size());
+    const std::int64_t batches = next_batch_ + options_.batches_ahead + 1;
     allowed_end_ = std::min(batches * batch_size_, item_count());
   }
 
@@ -188,13 +222,13 @@ class BatchReader::Work {
 
   void wait_for(Slot& slot, std::size_t count) {
     std::unique_lock lock(mutex_);
-    if (holds_batch_) {
-      // The batch read before this one has been used: its place is free.
-      slot_of(next_batch_ - 1).reset();
+    if (next_batch_ > first_batch_) {
+      // The oldest batch that was held has been used: its place is free.
+      const std::int64_t used = next_batch_ - options_.batches_held;
+      if (used >= first_batch_) slot_of(used).reset();
       allow_batches();
       work_changed_.notify_all();
     }
-    holds_batch_ = true;
     item_done_.wait(lock, [&] { return slot.done == count; });
     if (slot.error) std::rethrow_exception(slot.error);
   }
@@ -203,6 +237,7 @@ class BatchReader::Work {
   const Transform transform_;
   const Options options_;
   const ImageShape shape_;
+  const bool gives_levels_;
   std::vector<Slot> slots_;
   std::int64_t batch_size_ = 1;  ///< at most the samples of the epoch
   Batch batch_;
@@ -211,8 +246,8 @@ class BatchReader::Work {
   /// A copy: a caller that gives up in mid-epoch may drop the list while workers read it.
   std::vector<SampleId> ids_;
   std::optional<RandomStream> random_;
+  std::int64_t first_batch_ = 0;  ///< since `start`
   std::int64_t next_batch_ = 0;
-  bool holds_batch_ = false;  ///< the batch before `next_batch_` may still be read
 
   std::mutex mutex_;
   std::condition_variable work_changed_;

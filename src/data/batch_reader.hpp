@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +19,9 @@ struct Batch {
   std::span<const SampleId> ids;
   std::span<const float> images;         ///< samples x height x width x channels
   std::span<const std::int64_t> labels;  ///< the class of each
+  /// In the place of `images`, where a reader gives levels: the same before they are scaled and
+  /// normalised.
+  std::span<const std::uint8_t> levels = {};
 };
 
 /// Reads a list of samples batch by batch.
@@ -35,6 +40,14 @@ class BatchReader {
     std::int64_t batch_size = 64;
     int workers = 1;  ///< threads that decode
     int batches_ahead = 4;
+    /// A batch holds until so many later ones have been asked for.
+    int batches_held = 1;
+    /// Images as levels, a quarter of the bytes, for a device that scales them itself. Rows of a
+    /// table have none and stay numbers.
+    bool levels = false;
+    /// Gives the memory that batches are made in; nothing takes any. It is asked when a list is
+    /// started, and only where the memory there is does not suffice.
+    std::function<std::shared_ptr<std::byte[]>(std::size_t bytes)> allocate = {};
   };
 
   /// All images must come out of the transform with one size.
@@ -51,7 +64,8 @@ class BatchReader {
   void start(std::span<const SampleId> ids, std::int64_t first_batch,
              std::optional<RandomStream> random);
 
-  /// The next batch, or nullptr after the last one. It holds until the next call.
+  /// The next batch, or nullptr after the last one. It holds until the next call, or as many
+  /// calls as `batches_held` says, or `start`.
   /// @throws BadFile  an image cannot be decoded; names it
   [[nodiscard]] const Batch* next();
 

@@ -15,26 +15,6 @@
 namespace rcap {
 namespace {
 
-torch::Device find_device(const std::string& name) {
-  if (name == "cpu") return torch::kCPU;
-  const bool is_cuda = name == "cuda" || name.starts_with("cuda:");
-  if (!is_cuda || name.find_first_not_of("0123456789", 5) < name.size() || name == "cuda:") {
-    throw InvalidArgument(fmt::format("device \"{}\" is none of cpu, cuda, cuda:N", name));
-  }
-  if (!torch::cuda::is_available()) {
-    throw InvalidArgument(
-        fmt::format("device {}: this LibTorch finds no CUDA device; use cpu, or build with a CUDA "
-                    "LibTorch (Torch_DIR)",
-                    name));
-  }
-  const torch::Device device(name);
-  if (device.has_index() && std::cmp_greater_equal(device.index(), torch::cuda::device_count())) {
-    throw InvalidArgument(fmt::format("device {}: there are {} CUDA devices, counted from 0", name,
-                                      torch::cuda::device_count()));
-  }
-  return device;
-}
-
 void check_precision(Precision precision, const torch::Device& device) {
   if (precision != Precision::Bf16 || !device.is_cpu()) return;
 #if defined(__x86_64__)
@@ -125,60 +105,98 @@ std::span<const float> as_span(const torch::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
+/// The first numbers, one for each channel of an image; none where images come normalised.
+torch::Tensor per_channel(std::span<const float> numbers, int channels, torch::Device device) {
+  const std::size_t count = std::min(numbers.size(), static_cast<std::size_t>(channels));
+  return torch::tensor(std::vector(numbers.begin(), numbers.begin() + count)).to(device);
+}
+
 }  // namespace
 
-Engine::Engine(const TrainOptions& options, ImageShape shape, ClassId class_count)
-    : device_(find_device(options.device)),
+Engine::Engine(const TrainOptions& options, ImageShape shape, ClassId class_count,
+               const Normalization& normalization, std::shared_ptr<DeviceQueue> device)
+    : device_(device ? std::move(device) : open_device(options.device)),
       precision_(options.precision),
       channels_last_(options.channels_last),
       part_size_((options.batch_size + options.grad_accumulation - 1) / options.grad_accumulation),
       shape_(shape),
-      network_(make_network(options, shape, class_count, device_, remarks_)),
+      most_(torch::tensor(255.0F).to(device_->device())),
+      mean_(per_channel(normalization.mean, shape.channels, device_->device())),
+      deviation_(per_channel(normalization.deviation, shape.channels, device_->device())),
+      network_(make_network(options, shape, class_count, device_->device(), remarks_)),
       frozen_fingerprint_(fingerprint_of_frozen(*network_)),
       optimizer_(options, trained_parameters(*network_)) {
-  check_precision(precision_, device_);
+  check_precision(precision_, device_->device());
 }
 
-torch::Tensor Engine::images_of(const Batch& batch) const {
-  const auto count = static_cast<std::int64_t>(batch.ids.size());
+/// Its copies were begun a step ago, so this hardly ever waits.
+void Engine::release_last_batch() {
+  for (PendingCopy& copy : inputs_) copy.wait();
+  inputs_.clear();
+}
+
+/// Begins to copy a part of a batch to the device.
+template <class T>
+torch::Tensor Engine::hand_over(std::span<const T> values) {
   // Read only; LibTorch has no view of constant memory.
-  auto* data = const_cast<float*>(batch.images.data());
-  auto images = torch::from_blob(data, {count, shape_.height, shape_.width, shape_.channels})
-                    .permute({0, 3, 1, 2});
-  if (!channels_last_) images = images.contiguous();
-  return images.to(device_);
+  auto* data = const_cast<T*>(values.data());
+  inputs_.push_back(device_->to_device(torch::from_blob(
+      data, {static_cast<std::int64_t>(values.size())}, c10::CppTypeToScalarType<T>::value)));
+  return inputs_.back().tensor();
+}
+
+/// What the network reads, in the order of the batch.
+torch::Tensor Engine::numbers_of(const Batch& batch) {
+  const std::vector<std::int64_t> sizes{static_cast<std::int64_t>(batch.ids.size()), shape_.height,
+                                        shape_.width, shape_.channels};
+  if (batch.levels.empty()) return hand_over(batch.images).view(sizes);
+  // As `scale_levels` does. A tensor divides as the processor does; dividing by a number, CUDA
+  // multiplies by its inverse.
+  return hand_over(batch.levels)
+      .view(sizes)
+      .to(torch::kFloat)
+      .div_(most_)
+      .sub_(mean_)
+      .div_(deviation_);
+}
+
+torch::Tensor Engine::images_of(const Batch& batch) {
+  const torch::Tensor images = numbers_of(batch).permute({0, 3, 1, 2});
+  return channels_last_ ? images : images.contiguous();
 }
 
 torch::Tensor Engine::run_network(const Batch& batch) {
-  const Autocast autocast(precision_, device_.type());
+  const Autocast autocast(precision_, device_->device().type());
   return network_->forward(images_of(batch)).to(torch::kFloat);
 }
 
-torch::Tensor Engine::losses_of(const torch::Tensor& logits, const Batch& batch) const {
-  auto* data = const_cast<std::int64_t*>(batch.labels.data());
-  const auto labels =
-      torch::from_blob(data, {static_cast<std::int64_t>(batch.labels.size())}, torch::kLong)
-          .to(device_);
+torch::Tensor Engine::losses_of(const torch::Tensor& logits, const Batch& batch) {
   namespace F = torch::nn::functional;
-  return F::cross_entropy(logits, labels, F::CrossEntropyFuncOptions().reduction(torch::kNone));
+  return F::cross_entropy(logits, hand_over(batch.labels),
+                          F::CrossEntropyFuncOptions().reduction(torch::kNone));
 }
 
 /// Calls `use(part, first)` for each part of a batch; `first` is where it begins.
 template <class Use>
 void Engine::for_each_part(const Batch& batch, Use&& use) const {
-  const std::size_t numbers = batch.images.size() / batch.ids.size();
   const auto size = static_cast<std::size_t>(part_size_);
   for (std::size_t first = 0; first < batch.ids.size(); first += size) {
     const std::size_t count = std::min(size, batch.ids.size() - first);
-    use(Batch{batch.ids.subspan(first, count),
-              batch.images.subspan(first * numbers, count * numbers),
-              batch.labels.subspan(first, count)},
+    const auto part_of = [&](auto values) {
+      const std::size_t each = values.size() / batch.ids.size();
+      return values.subspan(first * each, count * each);
+    };
+    use(Batch{.ids = part_of(batch.ids),
+              .images = part_of(batch.images),
+              .labels = part_of(batch.labels),
+              .levels = part_of(batch.levels)},
         first);
   }
 }
 
-std::span<const float> Engine::forward(const Batch& batch, std::span<const float> weights,
-                                       std::uint64_t seed) {
+PendingCopy Engine::forward(const Batch& batch, std::span<const float> weights,
+                            std::uint64_t seed) {
+  release_last_batch();
   torch::manual_seed(seed);
   network_->train();
   logits_.clear();
@@ -191,15 +209,11 @@ std::span<const float> Engine::forward(const Batch& batch, std::span<const float
     last_losses_ = losses_of(logits, part);
     const auto count = static_cast<std::int64_t>(part.ids.size());
     last_factors_ = torch::full({count}, each, last_losses_.options().requires_grad(false));
-    if (!weights.empty()) {
-      auto* data = const_cast<float*>(weights.data() + first);
-      last_factors_ *= torch::from_blob(data, {count}).to(device_);
-    }
+    if (!weights.empty()) last_factors_ *= hand_over(weights.subspan(first, part.ids.size()));
     logits_.push_back(logits.detach());
     losses.push_back(last_losses_.detach());
   });
-  host_losses_ = on_host(torch::cat(losses));
-  return as_span(host_losses_);
+  return device_->to_host(torch::cat(losses));
 }
 
 void Engine::learn_from_last_part() {
@@ -222,35 +236,44 @@ void Engine::update(double learning_rate) {
   optimizer_.step(learning_rate);
 }
 
-std::span<const float> Engine::initial_losses(const Batch& batch) {
-  const torch::NoGradGuard no_grad;
+void Engine::begin_initial_pass() {
   network_->train();
   turn_off_chance(*network_);
-  std::vector<torch::Tensor> remembered;
-  for (const torch::Tensor& buffer : network_->buffers()) remembered.push_back(buffer.clone());
+  buffers_before_pass_.clear();
+  for (const torch::Tensor& buffer : network_->buffers()) {
+    buffers_before_pass_.push_back(buffer.clone());
+  }
+}
+
+void Engine::end_initial_pass() {
+  const torch::NoGradGuard no_grad;
+  const auto buffers = network_->buffers();
+  for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(buffers_before_pass_[i]);
+  buffers_before_pass_.clear();
+}
+
+PendingCopy Engine::initial_losses(const Batch& batch) {
+  const torch::NoGradGuard no_grad;
+  release_last_batch();
   std::vector<torch::Tensor> losses;
   for_each_part(batch, [&](const Batch& part, std::size_t) {
     losses.push_back(losses_of(run_network(part), part));
   });
-  host_losses_ = on_host(torch::cat(losses));
-  const auto buffers = network_->buffers();
-  for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(remembered[i]);
-  return as_span(host_losses_);
+  return device_->to_host(torch::cat(losses));
 }
 
-std::span<const std::int64_t> Engine::predict(const Batch& batch) {
+PendingCopy Engine::predict(const Batch& batch) {
   const torch::NoGradGuard no_grad;
+  release_last_batch();
   network_->eval();
-  predictions_ = run_network(batch).argmax(1).to(torch::kCPU).contiguous();
-  return {predictions_.const_data_ptr<std::int64_t>(),
-          static_cast<std::size_t>(predictions_.numel())};
+  return device_->to_host(run_network(batch).argmax(1));
 }
 
-std::span<const float> Engine::evaluation_losses(const Batch& batch) {
+PendingCopy Engine::evaluation_losses(const Batch& batch) {
   const torch::NoGradGuard no_grad;
+  release_last_batch();
   network_->eval();
-  host_losses_ = on_host(losses_of(run_network(batch), batch));
-  return as_span(host_losses_);
+  return device_->to_host(losses_of(run_network(batch), batch));
 }
 
 NamedTensors Engine::state() const {

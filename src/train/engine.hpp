@@ -9,6 +9,7 @@
 
 #include "data/batch_reader.hpp"
 #include "models/network.hpp"
+#include "train/device_queue.hpp"
 #include "train/optimizer.hpp"
 #include "train/options.hpp"
 
@@ -19,19 +20,25 @@ namespace rcap {
 /// A batch may go through the network in parts, each with its gradients added to those of the
 /// parts before, so that only one part's outputs take memory at a time. Batch norm then sees a
 /// part at a time.
+///
+/// Nothing here but `logits`, `probabilities` and `state` waits for the device: what a function
+/// returns may still be under way. So may be the batch that it was given, which must hold until the
+/// next one has been given.
 class Engine {
  public:
+  /// @param normalization  of batches that come as levels; others are normalised already
+  /// @param device         where it computes; nothing opens that of the options
   /// @throws InvalidArgument  an unknown network, a device or precision that is not there
-  Engine(const TrainOptions& options, ImageShape shape, ClassId class_count);
+  Engine(const TrainOptions& options, ImageShape shape, ClassId class_count,
+         const Normalization& normalization = {}, std::shared_ptr<DeviceQueue> device = nullptr);
 
   /// Computes the loss of each sample of a batch, for `update` to learn from.
   ///
   /// @param weights  a factor of each sample's loss, or none; the sum is divided by the size
   ///                 of the batch all the same
   /// @param seed     of what the network draws by chance (dropout)
-  /// @return one loss per sample, before any weight; holds until the next call
-  std::span<const float> forward(const Batch& batch, std::span<const float> weights,
-                                 std::uint64_t seed);
+  /// @return one loss (float) per sample, before any weight
+  PendingCopy forward(const Batch& batch, std::span<const float> weights, std::uint64_t seed);
   /// The outputs of the last `forward`, one row per sample, on the processor.
   [[nodiscard]] std::span<const float> logits();
   /// The same as probabilities.
@@ -41,14 +48,17 @@ class Engine {
   void update(double learning_rate);
 
   /// Losses of untrained samples: no gradients, no dropout, batch norm on the statistics of
-  /// the batch and without remembering them (an untrained network's own mean nothing).
-  std::span<const float> initial_losses(const Batch& batch);
+  /// the batch (an untrained network's own mean nothing). Between `begin_initial_pass` and
+  /// `end_initial_pass`, which makes batch norm forget what it has seen in between.
+  void begin_initial_pass();
+  PendingCopy initial_losses(const Batch& batch);
+  void end_initial_pass();
 
-  /// The class with the highest output for each sample, in evaluation mode.
-  std::span<const std::int64_t> predict(const Batch& batch);
+  /// The class (int64) with the highest output for each sample, in evaluation mode.
+  PendingCopy predict(const Batch& batch);
 
-  /// The loss of each sample in evaluation mode; holds until the next call.
-  std::span<const float> evaluation_losses(const Batch& batch);
+  /// The loss (float) of each sample in evaluation mode.
+  PendingCopy evaluation_losses(const Batch& batch);
 
   /// What loading the weights to start from had to say, or nothing.
   [[nodiscard]] const std::vector<std::string>& remarks() const noexcept { return remarks_; }
@@ -63,15 +73,22 @@ class Engine {
   template <class Use>
   void for_each_part(const Batch& batch, Use&& use) const;
   void learn_from_last_part();
-  [[nodiscard]] torch::Tensor images_of(const Batch& batch) const;
+  void release_last_batch();
+  template <class T>
+  [[nodiscard]] torch::Tensor hand_over(std::span<const T> values);
+  [[nodiscard]] torch::Tensor numbers_of(const Batch& batch);
+  [[nodiscard]] torch::Tensor images_of(const Batch& batch);
   [[nodiscard]] torch::Tensor run_network(const Batch& batch);
-  [[nodiscard]] torch::Tensor losses_of(const torch::Tensor& logits, const Batch& batch) const;
+  [[nodiscard]] torch::Tensor losses_of(const torch::Tensor& logits, const Batch& batch);
 
-  torch::Device device_;
+  std::shared_ptr<DeviceQueue> device_;
   Precision precision_;
   bool channels_last_;
   std::int64_t part_size_;  ///< a batch goes through the network in parts of this size
   ImageShape shape_;
+  torch::Tensor most_;  ///< the highest level, on the device as the next two
+  torch::Tensor mean_;
+  torch::Tensor deviation_;
   std::vector<std::string> remarks_;
   std::shared_ptr<Network> network_;
   std::uint64_t frozen_fingerprint_;
@@ -79,9 +96,9 @@ class Engine {
   std::vector<torch::Tensor> logits_;  ///< of the last forward, part by part, detached
   torch::Tensor last_losses_;          ///< of its last part, with gradients
   torch::Tensor last_factors_;         ///< of these losses in the sum that is minimised
-  torch::Tensor host_losses_;          ///< of all its parts, on the processor
   torch::Tensor host_outputs_;
-  torch::Tensor predictions_;
+  std::vector<PendingCopy> inputs_;  ///< of the last batch
+  std::vector<torch::Tensor> buffers_before_pass_;
 };
 
 }  // namespace rcap

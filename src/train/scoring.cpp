@@ -94,6 +94,8 @@ bool listen_to_training(const TrainOptions& options, std::span<const std::string
     {
       const Stopwatch watch(seconds);
       const auto trained = session.train_epoch([&](const Batch& batch) {
+        // The outputs of every batch are waited for: what scorers make of them is of their order,
+        // and a row for each sample is too much to keep for later.
         if (margins) margins->add(batch.ids, session.engine().logits());
         if (diverges) divergences->add(batch.ids, session.engine().probabilities());
         return !listener.wants_to_stop();

@@ -61,17 +61,17 @@ std::vector<SampleId> all_ids(const Split& split) {
 }  // namespace
 
 Session::Session(const TrainOptions& options, const Dataset& dataset, const Split& train,
-                 std::unique_ptr<Pruner> pruner, std::string_view phase, TrainListener& listener)
+                 std::unique_ptr<Pruner> pruner, std::string_view phase, TrainListener& listener,
+                 std::shared_ptr<DeviceQueue> device)
     : options_(options),
       dataset_(dataset),
       train_(train),
       pruner_(std::move(pruner)),
       phase_(phase),
       listener_(listener),
-      reader_(train, Transform(training_transform(options, dataset)),
-              {.batch_size = options.batch_size,
-               .workers = options.data_workers.value_or(options.threads)}),
-      engine_(options, reader_.shape(), dataset.class_count()),
+      device_(device ? std::move(device) : open_device(options.device)),
+      reader_(train, Transform(training_transform(options, dataset)), reading(options.batch_size)),
+      engine_(options, reader_.shape(), dataset.class_count(), dataset.normalization, device_),
       planned_(pruner_->planned_batches(options.epochs, options.batch_size)),
       schedule_(options.schedule, options.lr, options.epochs, planned_) {
   state_.class_loss_sums.resize(pruner_->classes().class_sizes().size());
@@ -79,6 +79,16 @@ Session::Session(const TrainOptions& options, const Dataset& dataset, const Spli
 
 bool Session::done() const {
   return state_.epoch >= options_.epochs || (planned_ && state_.step >= *planned_);
+}
+
+BatchReader::Options Session::reading(std::int64_t batch_size) const {
+  BatchReader::Options options{.batch_size = batch_size,
+                               .workers = options_.data_workers.value_or(options_.threads)};
+  if (!device_->works_alone()) return options;
+  options.batches_held = 2;  // while the device copies one the next is made
+  options.levels = true;
+  options.allocate = [device = device_](std::size_t bytes) { return device->host_memory(bytes); };
+  return options;
 }
 
 double Session::loss_sum() const {
@@ -90,7 +100,9 @@ void Session::report(std::string_view phase, std::int64_t samples, std::int64_t 
   const double part = total == 0 ? 1 : static_cast<double>(samples) / static_cast<double>(total);
   progress.done = part;
   if (phase == phase_) {
-    progress.loss = samples == 0 ? 0 : loss_sum() / static_cast<double>(samples);
+    std::int64_t told = samples;
+    for (const BatchLosses& batch : expected_) told -= static_cast<std::int64_t>(batch.ids.size());
+    progress.loss = told == 0 ? 0 : loss_sum() / static_cast<double>(told);
     progress.done = planned_ ? static_cast<double>(state_.step) / static_cast<double>(*planned_)
                              : (static_cast<double>(state_.epoch) + part) /
                                    static_cast<double>(options_.epochs);
@@ -103,18 +115,18 @@ void Session::initial_pass() {
   // As in training batches are mixed, since each is normalised by its own statistics.
   const auto order = training_order(all_ids(train_), options_.seed, InitialEpoch);
   BatchReader reader(train_, Transform(plain_transform(options_, dataset_)),
-                     {.batch_size = options_.batch_size,
-                      .workers = options_.data_workers.value_or(options_.threads)});
+                     reading(options_.batch_size));
   reader.start(order, 0, std::nullopt);
   std::int64_t samples = 0;
-  const Position position{.epoch = InitialEpoch};
+  engine_.begin_initial_pass();
   while (const Batch* batch = reader.next()) {
-    const auto losses = engine_.initial_losses(*batch);
-    check_losses(*batch, losses, position);
-    tell_losses(batch->ids, losses);
+    expect_losses(*batch, {.epoch = InitialEpoch}, engine_.initial_losses(*batch));
+    tell_arrived_losses();
     samples += static_cast<std::int64_t>(batch->ids.size());
     report("initial pass", samples, train_.size());
   }
+  engine_.end_initial_pass();
+  tell_all_losses();
   count_forward(samples);
 }
 
@@ -139,6 +151,31 @@ void Session::tell_class_errors() {
   pruner_->observe_classes(errors);
 }
 
+void Session::expect_losses(const Batch& batch, const Position& position, PendingCopy losses) {
+  expected_.push_back({{batch.ids.begin(), batch.ids.end()}, position, std::move(losses)});
+}
+
+void Session::tell_arrived_losses() {
+  while (!expected_.empty() && expected_.front().losses.done()) {
+    BatchLosses batch = std::move(expected_.front());
+    expected_.pop_front();
+    const auto losses = batch.losses.values<float>();
+    check_losses(batch.ids, losses, batch.position);
+    tell_losses(batch.ids, losses);
+    if (batch.position.epoch == InitialEpoch) continue;
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      const auto j = static_cast<std::size_t>(pruner_->classes().class_of(batch.ids[i]));
+      state_.class_loss_sums[j] += static_cast<double>(losses[i]);
+    }
+  }
+}
+
+void Session::tell_all_losses() {
+  if (expected_.empty()) return;
+  expected_.back().losses.wait();  // they arrive in their order: then all are there
+  tell_arrived_losses();
+}
+
 void Session::tell_losses(std::span<const SampleId> ids, std::span<const float> losses) {
   if (options_.loss_scale == 1) return pruner_->observe(ids, losses);
   std::vector<double> scaled(losses.begin(), losses.end());
@@ -149,6 +186,7 @@ void Session::tell_losses(std::span<const SampleId> ids, std::span<const float> 
 std::optional<EpochRecord> Session::train_epoch(const AfterBatch& after_batch) {
   EpochRecord record;
   record.epoch = state_.epoch;
+  tell_all_losses();  // of an epoch that was stopped and goes on
   tell_class_errors();
   {
     const Stopwatch watch(state_.epoch_seconds.select);
@@ -178,6 +216,10 @@ std::optional<EpochRecord> Session::train_epoch(const AfterBatch& after_batch) {
     report(phase_, first + static_cast<std::int64_t>(batch->ids.size()), record.selected);
     if (!after_batch(*batch)) return std::nullopt;
   }
+  {
+    const Stopwatch watch(state_.epoch_seconds.train);
+    tell_all_losses();
+  }
   record.lr = learning_rate_;
   record.train_loss = loss_sum() / static_cast<double>(record.selected);
   for (std::size_t j = 0; j < record.class_counts.size(); ++j) {
@@ -192,28 +234,19 @@ std::optional<EpochRecord> Session::train_epoch(const AfterBatch& after_batch) {
 
 void Session::train_batch(const Batch& batch, std::span<const float> weights,
                           const Position& position) {
-  Seconds& seconds = state_.epoch_seconds;
-  std::span<const float> losses;
   {
-    const Stopwatch watch(seconds.train);
+    const Stopwatch watch(state_.epoch_seconds.train);
     const RandomStream dropout(options_.seed, Purpose::Dropout, position.epoch);
-    losses = engine_.forward(batch, weights, dropout.bits(position.batch));
+    PendingCopy losses = engine_.forward(batch, weights, dropout.bits(position.batch));
+    learning_rate_ = schedule_.learning_rate(position);
+    engine_.update(learning_rate_);
+    expect_losses(batch, position, std::move(losses));
   }
-  check_losses(batch, losses, position);
-  {
-    const Stopwatch watch(seconds.observe);
-    tell_losses(batch.ids, losses);
-    for (std::size_t i = 0; i < losses.size(); ++i) {
-      const auto j = static_cast<std::size_t>(pruner_->classes().class_of(batch.ids[i]));
-      state_.class_loss_sums[j] += static_cast<double>(losses[i]);
-    }
-  }
-  const Stopwatch watch(seconds.train);
-  learning_rate_ = schedule_.learning_rate(position);
-  engine_.update(learning_rate_);
+  const Stopwatch watch(state_.epoch_seconds.observe);
+  tell_arrived_losses();
 }
 
-void Session::check_losses(const Batch& batch, std::span<const float> losses,
+void Session::check_losses(std::span<const SampleId> sample_ids, std::span<const float> losses,
                            const Position& position) const {
   const auto broken = std::ranges::find_if(losses, [](float loss) { return !std::isfinite(loss); });
   if (broken == losses.end()) return;
@@ -221,7 +254,7 @@ void Session::check_losses(const Batch& batch, std::span<const float> losses,
   const auto count = std::ranges::count_if(losses, [](float loss) { return !std::isfinite(loss); });
   std::vector<SampleId> ids;
   for (std::size_t i = 0; i < losses.size() && ids.size() < Shown; ++i) {
-    if (!std::isfinite(losses[i])) ids.push_back(batch.ids[i]);
+    if (!std::isfinite(losses[i])) ids.push_back(sample_ids[i]);
   }
   const std::string where = position.epoch < 0
                                 ? "the pass before the first epoch"
@@ -236,8 +269,7 @@ void Session::check_losses(const Batch& batch, std::span<const float> losses,
 template <class Use>
 void Session::for_each_batch(const Split& split, Use&& use) {
   BatchReader reader(split, Transform(plain_transform(options_, dataset_)),
-                     {.batch_size = evaluation_batch(reader_.shape()),
-                      .workers = options_.data_workers.value_or(options_.threads)});
+                     reading(evaluation_batch(reader_.shape())));
   const std::vector<SampleId> ids = all_ids(split);
   reader.start(ids, 0, std::nullopt);
   std::int64_t samples = 0;
@@ -249,29 +281,37 @@ void Session::for_each_batch(const Split& split, Use&& use) {
 }
 
 std::vector<ClassId> Session::predict(const Split& split) {
+  std::vector<PendingCopy> batches;
+  for_each_batch(split, [&](const Batch& batch) { batches.push_back(engine_.predict(batch)); });
   std::vector<ClassId> predictions;
   predictions.reserve(static_cast<std::size_t>(split.size()));
-  for_each_batch(split, [&](const Batch& batch) {
-    for (const std::int64_t prediction : engine_.predict(batch)) {
+  for (PendingCopy& batch : batches) {
+    for (const std::int64_t prediction : batch.values<std::int64_t>()) {
       predictions.push_back(static_cast<ClassId>(prediction));
     }
-  });
+  }
   return predictions;
 }
 
 std::vector<double> Session::class_losses(const Split& split) {
   const auto groups = groups_of(split, options_.group_by);
   const auto class_count = static_cast<std::size_t>(pruner_->classes().class_count());
-  std::vector<double> sums(class_count), sizes(class_count);
+  const Position position{state_.epoch, state_.batch, batches_, state_.step};
+  std::vector<BatchLosses> batches;
   for_each_batch(split, [&](const Batch& batch) {
-    const auto losses = engine_.evaluation_losses(batch);
-    check_losses(batch, losses, {state_.epoch, state_.batch, batches_, state_.step});
+    batches.push_back(
+        {{batch.ids.begin(), batch.ids.end()}, position, engine_.evaluation_losses(batch)});
+  });
+  std::vector<double> sums(class_count), sizes(class_count);
+  for (BatchLosses& batch : batches) {
+    const auto losses = batch.losses.values<float>();
+    check_losses(batch.ids, losses, position);
     for (std::size_t i = 0; i < losses.size(); ++i) {
       const auto j = static_cast<std::size_t>(groups[static_cast<std::size_t>(batch.ids[i])]);
       sums[j] += static_cast<double>(losses[i]);
       ++sizes[j];
     }
-  });
+  }
   count_forward(split.size());
   std::ranges::transform(sums, sizes, sums.begin(), std::divides{});  // 0 / 0 is NaN
   return sums;

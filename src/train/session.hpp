@@ -1,9 +1,11 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "data/batch_reader.hpp"
 #include "rcap/core/pruner.hpp"
@@ -17,14 +19,21 @@ namespace rcap {
 
 /// One network in training on one split: the loop over batches, for the run itself and for
 /// scoring runs alike.
+///
+/// The losses of a batch come from the device when it has computed them, and are told to the pruner
+/// then, batch by batch in their order. Nobody waits for them before the end of the epoch or of the
+/// pass before training, unless the state of the session or its pruner is asked for: what they
+/// return has heard of every batch. So a loss that is not finite can be found out batches later.
 class Session {
  public:
   /// Called after each batch, while the engine still holds its outputs. False stops.
   using AfterBatch = std::function<bool(const Batch&)>;
 
-  /// @param phase  what a progress bar calls it
+  /// @param phase   what a progress bar calls it
+  /// @param device  where it computes; nothing opens that of the options
   Session(const TrainOptions& options, const Dataset& dataset, const Split& train,
-          std::unique_ptr<Pruner> pruner, std::string_view phase, TrainListener& listener);
+          std::unique_ptr<Pruner> pruner, std::string_view phase, TrainListener& listener,
+          std::shared_ptr<DeviceQueue> device = nullptr);
 
   /// The losses of all samples before training, for pruners that want them.
   void initial_pass();
@@ -51,22 +60,44 @@ class Session {
   /// @throws InvalidArgument  a loss that is not finite
   [[nodiscard]] std::vector<double> class_losses(const Split& split);
 
-  [[nodiscard]] RunState& state() noexcept { return state_; }
+  /// @throws InvalidArgument  a loss that is not finite, as `train_epoch`
+  [[nodiscard]] RunState& state() {
+    tell_all_losses();
+    return state_;
+  }
   [[nodiscard]] Engine& engine() noexcept { return engine_; }
-  [[nodiscard]] Pruner& pruner() noexcept { return *pruner_; }
+  /// @throws InvalidArgument  a loss that is not finite, as `train_epoch`
+  [[nodiscard]] Pruner& pruner() {
+    tell_all_losses();
+    return *pruner_;
+  }
 
  private:
+  /// The losses of a batch that the device was given.
+  struct BatchLosses {
+    std::vector<SampleId> ids;
+    Position position;
+    PendingCopy losses;
+  };
+
+  /// How batches are read for the device.
+  [[nodiscard]] BatchReader::Options reading(std::int64_t batch_size) const;
   /// Calls `use(batch)` for every batch of a split, prepared as for an evaluation.
   template <class Use>
   void for_each_batch(const Split& split, Use&& use);
   void count_forward(std::int64_t samples);
   /// Tells the pruner the errors of the classes on held-out samples, where it goes by such.
   void tell_class_errors();
+  void expect_losses(const Batch& batch, const Position& position, PendingCopy losses);
+  /// Tells the pruner the losses that have arrived, up to the first that have not.
+  void tell_arrived_losses();
+  /// The same, and waits for those that have not arrived.
+  void tell_all_losses();
   void tell_losses(std::span<const SampleId> ids, std::span<const float> losses);
   void train_batch(const Batch& batch, std::span<const float> weights, const Position& position);
-  void check_losses(const Batch& batch, std::span<const float> losses,
+  void check_losses(std::span<const SampleId> ids, std::span<const float> losses,
                     const Position& position) const;
-  /// Over the samples of the epoch so far.
+  /// Over the samples of the epoch whose losses have been told.
   [[nodiscard]] double loss_sum() const;
   void report(std::string_view phase, std::int64_t samples, std::int64_t total) const;
 
@@ -76,8 +107,10 @@ class Session {
   std::unique_ptr<Pruner> pruner_;
   std::string_view phase_;
   TrainListener& listener_;
+  std::shared_ptr<DeviceQueue> device_;
   BatchReader reader_;
   Engine engine_;
+  std::deque<BatchLosses> expected_;  ///< not told yet, in the order of their batches
   std::optional<std::int64_t> planned_;
   Schedule schedule_;
   RunState state_;

@@ -1,7 +1,9 @@
 #include "data/batch_reader.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
+#include <utility>
 
 #include <gmock/gmock.h>
 
@@ -133,6 +135,85 @@ TEST_P(BatchReaderWays, ReadsNothingOfAnEmptyList) {
   EXPECT_EQ(reader.next(), nullptr);
 }
 
+TEST_P(BatchReaderWays, GivesLevelsInThePlaceOfNumbers) {
+  const Split split = pixels(200, GetParam());
+  BatchReader reader(split, Transform({.crop = 1, .padding = 1, .normalization = {{0.5F}, {2}}}),
+                     {.batch_size = 8, .workers = 3, .levels = true});
+  reader.start(backwards(200), 0, std::nullopt);
+  SampleId expected = 199;
+  while (const Batch* batch = reader.next()) {
+    EXPECT_TRUE(batch->images.empty());
+    ASSERT_EQ(batch->levels.size(), batch->ids.size());
+    for (const std::uint8_t level : batch->levels) EXPECT_EQ(level, expected--);
+  }
+  EXPECT_EQ(expected, -1);
+}
+
+TEST_P(BatchReaderWays, AugmentsLevelsAsNumbers) {
+  const Split split = pixels(100, GetParam());
+  const Transform transform({.crop = 1, .padding = 1, .normalization = {{0}, {1}}});
+  BatchReader numbers(split, transform, {.batch_size = 16, .workers = 2});
+  BatchReader levels(split, transform, {.batch_size = 16, .workers = 2, .levels = true});
+  const auto ids = backwards(100);
+  for (BatchReader* reader : {&numbers, &levels}) {
+    reader->start(ids, 0, RandomStream(1, Purpose::Augmentation, 4));
+  }
+  while (const Batch* expected = numbers.next()) {
+    const Batch* batch = levels.next();
+    ASSERT_NE(batch, nullptr);
+    for (std::size_t i = 0; i < batch->levels.size(); ++i) {
+      EXPECT_EQ(static_cast<float>(batch->levels[i]) / 255.0F, expected->images[i]);
+    }
+  }
+}
+
+TEST_P(BatchReaderWays, HoldsAsManyBatchesAsItIsAskedTo) {
+  const Split split = pixels(200, GetParam());
+  for (const int held : {2, 3}) {
+    BatchReader reader(
+        split, plain(),
+        {.batch_size = 2, .workers = 3, .batches_ahead = 1, .batches_held = held, .levels = true});
+    reader.start(backwards(200), 3, std::nullopt);
+    std::deque<Batch> batches;
+    while (const Batch* batch = reader.next()) {
+      batches.push_back(*batch);
+      if (std::cmp_greater(batches.size(), held)) batches.pop_front();
+      for (const Batch& earlier : batches) {
+        for (std::size_t i = 0; i < earlier.ids.size(); ++i) {
+          EXPECT_EQ(earlier.levels[i], earlier.ids[i]);
+          EXPECT_EQ(earlier.labels[i], earlier.ids[i] % 7);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(BatchReaderWays, MakesBatchesInTheMemoryItIsGiven) {
+  const Split split = pixels(20, GetParam());
+  std::vector<std::span<const std::byte>> given;
+  const auto allocate = [&](std::size_t bytes) {
+    const std::shared_ptr<std::byte[]> memory(new std::byte[bytes]);
+    given.emplace_back(memory.get(), bytes);
+    return memory;
+  };
+  const auto is_given = [&](const auto& values) {
+    return std::ranges::any_of(given, [bytes = std::as_bytes(values)](const auto& memory) {
+      return memory.data() == bytes.data() && memory.size() >= bytes.size();
+    });
+  };
+  BatchReader reader(split, plain(), {.batch_size = 4, .workers = 2, .allocate = allocate});
+  for (const SampleId count : {20, 10, 3}) {
+    reader.start(backwards(count), 0, std::nullopt);
+    while (const Batch* batch = reader.next()) {
+      EXPECT_TRUE(is_given(batch->images));
+      EXPECT_TRUE(is_given(batch->labels));
+    }
+  }
+  // Images and labels of the one batch that is held and, with workers, of the four ahead of it;
+  // what sufficed for the first list does for the shorter ones.
+  EXPECT_EQ(given.size(), GetParam() ? 2U : 10U);
+}
+
 INSTANTIATE_TEST_SUITE_P(MemoryAndWorkers, BatchReaderWays, testing::Bool(),
                          [](const auto& test) { return test.param ? "memory" : "workers"; });
 
@@ -167,11 +248,18 @@ TEST(BatchReader, RefusesImagesOfManySizesWithoutACrop) {
       HasSubstr("the images differ in size"));
 }
 
+TEST(BatchReader, RefusesToHoldNoBatch) {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
+                BatchReader reader(pixels(5, true), plain(), {.batch_size = 2, .batches_held = 0});
+              }),
+              HasSubstr("batches_held 0; each must be at least 1"));
+}
+
 TEST(BatchReader, CopiesRowsOfATableWithoutATransform) {
   const std::vector<float> numbers{-1.5F, 300, 0, 7, 0.25F, -4};
   const Split split{std::make_shared<TableRows>("a.csv", 2, numbers), {0, 1, 2}, {}};
   const Transform random({.resize = 8, .crop = 8, .flip = true, .trivial_augment = true});
-  BatchReader reader(split, random, {.batch_size = 2});
+  BatchReader reader(split, random, {.batch_size = 2, .levels = true});  // rows have no levels
   EXPECT_EQ(reader.shape(), (ImageShape{1, 1, 2}));
   const std::vector<SampleId> order{2, 0, 1};
   reader.start(order, 0, RandomStream(0, Purpose::Augmentation, 0));

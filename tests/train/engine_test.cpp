@@ -4,6 +4,7 @@
 
 #include "core/expect_throw.hpp"
 #include "rcap/core/error.hpp"
+#include "train/late_device.hpp"
 
 namespace rcap {
 namespace {
@@ -31,6 +32,16 @@ struct OwnedBatch {
   [[nodiscard]] Batch view() const { return {ids, images, labels}; }
 };
 
+std::vector<float> values_of(PendingCopy losses) {
+  const auto values = losses.values<float>();
+  return {values.begin(), values.end()};
+}
+
+/// The losses of a batch, without learning from them.
+std::vector<float> losses_of(Engine& engine, const OwnedBatch& batch) {
+  return values_of(engine.forward(batch.view(), {}, 0));
+}
+
 std::vector<torch::Tensor> copies(const NamedTensors& state) {
   std::vector<torch::Tensor> tensors;
   for (const auto& [name, tensor] : state) tensors.push_back(tensor.detach().clone());
@@ -48,13 +59,14 @@ TEST(Engine, LearnsABatchByHeart) {
   const OwnedBatch batch(12);
   TrainOptions options;
   Engine engine(options, Shape, 3);
-  const float first = engine.forward(batch.view(), {}, 0)[0];
+  const float first = losses_of(engine, batch)[0];
   for (int i = 0; i < 60; ++i) {
     engine.forward(batch.view(), {}, 0);
     engine.update(0.05);
   }
-  EXPECT_LT(engine.forward(batch.view(), {}, 0)[0], first / 4);
-  const auto predictions = engine.predict(batch.view());
+  EXPECT_LT(losses_of(engine, batch)[0], first / 4);
+  PendingCopy copy = engine.predict(batch.view());
+  const auto predictions = copy.values<std::int64_t>();
   EXPECT_EQ(std::vector(predictions.begin(), predictions.end()), batch.labels);
 }
 
@@ -122,7 +134,7 @@ TEST(Engine, OutputsOfPartsComeInTheOrderOfTheBatch) {
   Engine whole(options, Shape, 3);
   options.grad_accumulation = 4;
   Engine parts(options, Shape, 3);
-  const auto losses = parts.forward(batch.view(), {}, 0);
+  const auto losses = losses_of(parts, batch);
   ASSERT_EQ(losses.size(), 8U);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(losses[i], losses[i + 4], 1e-6);
   EXPECT_GT(std::abs(losses[0] - losses[1]), 1e-4F);
@@ -138,19 +150,35 @@ TEST(Engine, TheInitialPassLeavesNoTrace) {
   const OwnedBatch batch(6);
   Engine engine(TrainOptions{}, Shape, 3);
   const auto before = copies(engine.state());
-  const auto losses = engine.initial_losses(batch.view());
+  engine.begin_initial_pass();
+  const auto losses = values_of(engine.initial_losses(batch.view()));
+  engine.end_initial_pass();
   EXPECT_EQ(losses.size(), 6U);
   for (const float loss : losses) EXPECT_NEAR(loss, std::log(3.0), 1.0);
   EXPECT_TRUE(same(before, engine.state()));
+}
+
+TEST(Engine, TheInitialPassSeesEachBatchAsIfItWereTheFirst) {
+  // Batch norm remembers the batches before, but goes by the statistics of each alone.
+  const OwnedBatch one(6);
+  OwnedBatch other(6);
+  for (float& number : other.images) number = 3 * number + 1;
+  Engine engine(TrainOptions{}, Shape, 3);
+  engine.begin_initial_pass();
+  const auto first = values_of(engine.initial_losses(one.view()));
+  EXPECT_NE(values_of(engine.initial_losses(other.view())), first);
+  EXPECT_EQ(values_of(engine.initial_losses(one.view())), first);
+  engine.end_initial_pass();
 }
 
 TEST(Engine, TheInitialPassUsesTheStatisticsOfTheBatch) {
   // As the forward pass of training does, which is the same before any update.
   const OwnedBatch batch(6);
   Engine engine(TrainOptions{}, Shape, 3);
-  const auto initial = engine.initial_losses(batch.view());
-  const std::vector<float> first(initial.begin(), initial.end());
-  const auto training = engine.forward(batch.view(), {}, 0);
+  engine.begin_initial_pass();
+  const auto first = values_of(engine.initial_losses(batch.view()));
+  engine.end_initial_pass();
+  const auto training = losses_of(engine, batch);
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(first[i], training[i], 1e-5);
 }
 
@@ -160,9 +188,54 @@ TEST(Engine, ChannelsLastChangesTheLayoutOnly) {
   Engine last(options, Shape, 3);
   options.channels_last = false;
   Engine first(options, Shape, 3);
-  const auto a = last.forward(batch.view(), {}, 0);
-  const auto b = first.forward(batch.view(), {}, 0);
+  const auto a = losses_of(last, batch);
+  const auto b = losses_of(first, batch);
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-5);
+}
+
+/// Levels of a batch of four 4 x 4 images in colour.
+std::vector<std::uint8_t> some_levels() {
+  std::vector<std::uint8_t> levels(4 * 4 * 4 * 3);
+  for (std::size_t i = 0; i < levels.size(); ++i) levels[i] = static_cast<std::uint8_t>(37 * i);
+  return levels;
+}
+
+TEST(Engine, ScalesLevelsToTheNumbersThatTransformsMake) {
+  constexpr ImageShape Colour{4, 4, 3};
+  const Normalization normalization{{0.1F, 0.2F, 0.3F}, {0.5F, 0.6F, 0.7F}};
+  const auto levels = some_levels();
+  std::vector<float> numbers(levels.size());
+  Transform::Scratch scratch;
+  Transform({.normalization = normalization})
+      .apply({levels.data(), 16, 4, 3}, std::nullopt, scratch, numbers.data());
+  const std::vector<SampleId> ids{0, 1, 2, 3};
+  const std::vector<std::int64_t> labels{2, 0, 1, 2};
+  for (const bool channels_last : {true, false}) {
+    for (const std::int64_t parts : {1, 2}) {
+      TrainOptions options;
+      options.channels_last = channels_last;
+      options.batch_size = 4;
+      options.grad_accumulation = parts;
+      Engine engine(options, Colour, 3, normalization);
+      const auto expected = values_of(engine.forward({ids, numbers, labels}, {}, 0));
+      EXPECT_EQ(values_of(engine.forward({ids, {}, labels, levels}, {}, 0)), expected);
+    }
+  }
+}
+
+TEST(Engine, LeavesABatchToTheDeviceUntilTheNextIsGiven) {
+  // The device copies nothing unless it is waited for, and notices where a batch changes before.
+  const auto device =
+      std::make_shared<LateDevice>(LateDevice::Delays{LateDevice::Never, LateDevice::Never});
+  Engine engine(TrainOptions{}, Shape, 3, {}, device);
+  OwnedBatch first(6);
+  const OwnedBatch second(6);
+  (void)engine.forward(first.view(), {}, 0);
+  EXPECT_EQ(device->waits_for_inputs, 0);
+  (void)engine.forward(second.view(), {}, 0);
+  EXPECT_GT(device->waits_for_inputs, 0);
+  std::ranges::fill(first.images, 0.0F);
+  (void)engine.predict(second.view());
 }
 
 TEST(Engine, SeedsGiveWeights) {

@@ -1,10 +1,17 @@
 #include "train/session.hpp"
 
 #include <cmath>
+#include <set>
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
+#include "core/expect_throw.hpp"
+#include "file_bytes.hpp"
+#include "rcap/core/error.hpp"
 #include "rcap/core/make_pruner.hpp"
+#include "temporary_folder.hpp"
+#include "train/late_device.hpp"
 #include "train/training_data.hpp"
 
 namespace rcap {
@@ -21,8 +28,17 @@ TrainOptions small_run() {
   return options;
 }
 
+/// Remembers the losses that a progress bar would show.
+struct ShownLosses final : TrainListener {
+  void on_progress(const Progress& progress) override {
+    if (progress.phase == "training") losses.push_back(progress.loss);
+  }
+  std::vector<double> losses;
+};
+
 struct SmallSession {
-  explicit SmallSession(const TrainOptions& run_options)
+  explicit SmallSession(const TrainOptions& run_options,
+                        std::shared_ptr<DeviceQueue> device = nullptr)
       : options(run_options),
         dataset(open_training_data(options)),
         session(options, dataset, dataset.train,
@@ -30,11 +46,13 @@ struct SmallSession {
                     options.method,
                     std::make_shared<const ClassIndex>(dataset.train.labels, dataset.class_count()),
                     pruner_options_of(options)),
-                "training", listener) {}
+                "training", listener, std::move(device)) {
+    at::set_num_threads(1);  // networks this small would spend their time on handing over work
+  }
 
   TrainOptions options;
   Dataset dataset;
-  TrainListener listener;
+  ShownLosses listener;
   Session session;
 };
 
@@ -141,6 +159,144 @@ TEST(Session, TellsNothingOfSamplesThatAccuraciesAreOf) {
     (void)small.session.train_epoch([](const Batch&) { return true; });
   }
   EXPECT_EQ(small.session.state().forward_samples, before);
+}
+
+/// 160 samples in batches of 16, of which rcap keeps half: five batches an epoch.
+TrainOptions pruned_run() {
+  TrainOptions options = small_run();
+  options.method = "rcap";
+  options.pruner.common.pruning_rate = 0.5;
+  options.pruner.rcap.class_share = ClassShare::Robust;  // goes by held-out samples
+  options.pruner.rcap.initial_loss = InitialLoss::Forward;
+  options.batch_size = 16;
+  options.flip = true;
+  options.epochs = 3;
+  return options;
+}
+
+bool go_on(const Batch&) { return true; }
+
+/// All that a run leaves: its records as JSON, the predictions of its network, and two checkpoints,
+/// one in the middle of the second epoch.
+std::vector<std::string> traces_of(const TrainOptions& options,
+                                   std::shared_ptr<DeviceQueue> device) {
+  SmallSession small(options, std::move(device));
+  Session& session = small.session;
+  const TemporaryFolder folder;
+  std::vector<std::string> traces;
+  const auto save = [&] {
+    session.state().epoch_seconds = session.state().run_seconds = {};
+    Checkpoints(folder.path(), options).save(session.state(), session.engine(), session.pruner());
+    std::set<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
+      if (entry.is_regular_file()) files.insert(entry.path().lexically_relative(folder.path()));
+    }
+    for (const auto& file : files)
+      traces.push_back(file.string() + read_bytes(folder.path() / file));
+  };
+  if (session.pruner().needs_initial_losses()) session.initial_pass();
+  while (!session.done()) {
+    const bool stops = session.state().epoch == 1 && session.state().batch == 0;
+    const auto record = session.train_epoch([&](const Batch&) { return !stops; });
+    if (!record) save();
+    if (record) traces.push_back(nlohmann::ordered_json(*record).dump());
+  }
+  save();
+  const auto predictions = session.predict(small.dataset.test);
+  traces.emplace_back(predictions.begin(), predictions.end());
+  return traces;
+}
+
+TEST(Session, EndsTheSameHoweverLateADeviceIs) {
+  for (const char* method : {"rcap", "infobatch"}) {
+    TrainOptions options = pruned_run();
+    options.method = method;
+    const auto expected = traces_of(options, nullptr);
+    for (unsigned seed = 0; seed < 3; ++seed) {
+      SCOPED_TRACE(seed);
+      const LateDevice::Delays by_chance{.most_to_device = 20, .most_to_host = 60, .seed = seed};
+      EXPECT_EQ(traces_of(options, std::make_shared<LateDevice>(by_chance)), expected);
+    }
+    const LateDevice::Delays never{LateDevice::Never, LateDevice::Never};
+    EXPECT_EQ(traces_of(options, std::make_shared<LateDevice>(never)), expected);
+  }
+}
+
+TEST(Session, WaitsForADeviceOnlyAtTheEndOfAnEpoch) {
+  // Batches have arrived when the next is given; losses never come unasked.
+  const auto device = std::make_shared<LateDevice>(
+      LateDevice::Delays{.most_to_device = 1, .most_to_host = LateDevice::Never});
+  TrainOptions options = pruned_run();
+  options.pruner.rcap.class_share = ClassShare::Paper;
+  SmallSession small(options, device);
+  small.session.initial_pass();
+  EXPECT_EQ(device->waits_for_results, 1);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    (void)small.session.train_epoch([&](const Batch&) {
+      EXPECT_EQ(device->waits_for_results, 1 + epoch);
+      return true;
+    });
+    EXPECT_EQ(device->waits_for_results, 2 + epoch);
+  }
+  EXPECT_EQ(device->waits_for_inputs, 0);
+}
+
+TEST(Session, KeepsTwoBatchesInMemoryOfADevice) {
+  const auto device = std::make_shared<LateDevice>(LateDevice::Delays{});
+  TrainOptions options = small_run();
+  options.epochs = 2;
+  SmallSession small(options, device);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    (void)small.session.train_epoch(go_on);
+    EXPECT_EQ(device->allocations, 4);  // images and labels of two batches, made once
+  }
+}
+
+TEST(Session, NamesALateLossThatIsNotFiniteByItsBatch) {
+  TrainOptions options = pruned_run();
+  options.lr = 1e30;
+  const auto message_on = [&](std::shared_ptr<DeviceQueue> device) {
+    SmallSession small(options, std::move(device));
+    small.session.initial_pass();
+    return message_of<InvalidArgument>([&] { (void)small.session.train_epoch(go_on); });
+  };
+  const std::string at_once = message_on(nullptr);
+  EXPECT_THAT(at_once, testing::HasSubstr("train: in epoch 0, batch 1 the loss of"));
+  EXPECT_EQ(message_on(std::make_shared<LateDevice>(LateDevice::Delays{0, LateDevice::Never})),
+            at_once);
+}
+
+TEST(Session, SavesNothingOfALateLossThatIsNotFinite) {
+  // Whoever asks for the state in the middle of an epoch hears of it first.
+  TrainOptions options = pruned_run();
+  options.lr = 1e30;
+  SmallSession small(options,
+                     std::make_shared<LateDevice>(LateDevice::Delays{0, LateDevice::Never}));
+  small.session.initial_pass();
+  EXPECT_FALSE(
+      small.session.train_epoch([batches = 0](const Batch&) mutable { return ++batches < 3; }));
+  EXPECT_THAT(message_of<InvalidArgument>([&] { (void)small.session.pruner(); }),
+              testing::HasSubstr("epoch 0, batch 1"));
+}
+
+TEST(Session, ShowsTheMeanLossOfWhatHasArrived) {
+  // Without learning losses stay near log 10, whatever part of them is there. 60 calls are a few
+  // batches; of those that have not arrived nothing may be counted.
+  TrainOptions options = small_run();
+  options.batch_size = 8;
+  options.lr = 1e-12;
+  SmallSession small(options, std::make_shared<LateDevice>(LateDevice::Delays{0, 60}));
+  const auto record = small.session.train_epoch(go_on);
+  const std::vector<double>& shown = small.listener.losses;
+  ASSERT_EQ(shown.size(), 20U);
+  EXPECT_EQ(shown.front(), 0);  // nothing is there yet
+  int with_a_loss = 0;
+  for (const double loss : shown) {
+    if (loss == 0) continue;
+    EXPECT_NEAR(loss, record->train_loss, 0.4);
+    ++with_a_loss;
+  }
+  EXPECT_GT(with_a_loss, 10);
 }
 
 }  // namespace

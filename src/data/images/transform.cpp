@@ -70,6 +70,13 @@ void Transform::check(const ImageView& image) const {
 
 void Transform::apply(ImageView image, std::optional<SampleRandom> random, Scratch& scratch,
                       float* numbers) const {
+  const ImageView levels = apply_to_levels(image, random, scratch);
+  const Scale& scale = levels.channels == 1 ? grey_ : colour_;
+  scale_levels(levels.pixels, levels.bytes(), scale.mean.data(), scale.deviation.data(), numbers);
+}
+
+ImageView Transform::apply_to_levels(ImageView image, std::optional<SampleRandom> random,
+                                     Scratch& scratch) const {
   check(image);
   if (const ImageShape middle = after_center_crop(image.shape()); middle != image.shape()) {
     cut_out(image, central_window(image.shape(), middle), scratch.centered);
@@ -88,8 +95,7 @@ void Transform::apply(ImageView image, std::optional<SampleRandom> random, Scrat
     augment(image, draw_augmentation(*random), scratch.augmented);
     image = scratch.augmented.view();
   }
-  const Scale& scale = image.channels == 1 ? grey_ : colour_;
-  scale_levels(image.pixels, image.bytes(), scale.mean.data(), scale.deviation.data(), numbers);
+  return image;
 }
 
 Window Transform::random_window(ImageShape image, ImageShape out, SampleRandom& random) const {

@@ -63,6 +63,11 @@ class Transform {
   void apply(ImageView image, std::optional<SampleRandom> random, Scratch& scratch,
              float* numbers) const;
 
+  /// The same image before its levels become numbers: (level / 255 - mean) / deviation is left to
+  /// do. The view holds as long as `image` and until `scratch` is used again.
+  [[nodiscard]] ImageView apply_to_levels(ImageView image, std::optional<SampleRandom> random,
+                                          Scratch& scratch) const;
+
  private:
   /// Means and deviations of the levels of some pixels, one after another.
   struct Scale {
