@@ -9,11 +9,11 @@ when the next budget is split over the classes.
 import numpy as np
 import torch
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import TensorDataset
 
 import rcap
 from plain_loop import BATCH_SIZE, make_model
-from rcap.torch import Indexed, PruningSampler
+from rcap.torch import PruningSampler
 from toy_data import CLASSES, make_data, options, report
 
 
@@ -35,7 +35,7 @@ def class_errors(model, x, y):
 def train(model, dataset, held_out, pruner, epochs):
     """Returns how many samples the network has seen."""
     sampler = PruningSampler(pruner)
-    loader = DataLoader(Indexed(dataset), sampler=sampler, batch_size=BATCH_SIZE)
+    loader = sampler.loader(dataset, batch_size=BATCH_SIZE)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
     seen = 0
     for epoch in range(epochs):

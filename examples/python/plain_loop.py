@@ -7,10 +7,10 @@ Three lines differ from a usual loop: the pruner, the sampler, and `observe` in 
 import torch
 from torch import nn
 from torch.nn import functional as F
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import TensorDataset
 
 import rcap
-from rcap.torch import Indexed, PruningSampler, total_steps
+from rcap.torch import PruningSampler, total_steps
 from toy_data import CLASSES, FEATURES, make_data, options, report
 
 BATCH_SIZE = 32
@@ -24,7 +24,7 @@ def make_model(seed):
 def train(model, dataset, pruner, epochs):
     """Returns how many samples the network has seen."""
     sampler = PruningSampler(pruner)
-    loader = DataLoader(Indexed(dataset), sampler=sampler, batch_size=BATCH_SIZE)
+    loader = sampler.loader(dataset, batch_size=BATCH_SIZE)
 
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     # The rate falls over the steps that are really made, a tenth of those of the whole data.

@@ -34,7 +34,7 @@ def part_of_this_rank(dataset):
 
 def train(model, dataset, pruner, epochs):
     sampler = PruningSampler(pruner)
-    loader = DataLoader(Indexed(dataset), sampler=sampler, batch_size=BATCH_SIZE)
+    loader = sampler.loader(dataset, batch_size=BATCH_SIZE)
     initial_losses(model.module, part_of_this_rank(dataset), sampler)
 
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)

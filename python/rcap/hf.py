@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset
 
 from . import InvalidArgument, Pruner, StateMismatch
-from .torch import Indexed, PruningSampler, initial_losses, keeps_length, loader_of_this_rank, wants_initial_losses
+from .torch import Indexed, PruningSampler, initial_losses, with_ids
+from .torch._initial_pass import loader_of_this_rank
+from .torch._steps import keeps_length, wants_initial_losses
 
 try:
     from accelerate.data_loader import prepare_data_loader
@@ -168,7 +169,7 @@ class PruningMixin(Trainer):
             return
         loader = loader_of_this_rank(
             Indexed(self._columns_of_the_model()), self.sampler, batch_size=self.args.eval_batch_size,
-            collate_fn=_CollateForInitialPass(self._collator()), **self._worker_options())
+            collate_fn=with_ids(self._collator()), **self._worker_options())
         model: Any = self.model
         # The model is wrapped for mixed precision later; its first losses are to be those of training.
         with self.accelerator.autocast(), self.compute_loss_context_manager():
@@ -248,12 +249,3 @@ class _CollateWithIds:
         batch = self._collator([item for item, _ in items])
         batch[IDS] = np.array([id for _, id in items])  # not a tensor: it has nothing to do on a device
         return batch
-
-
-class _CollateForInitialPass(_CollateWithIds):
-    """(batch, ids), as `initial_losses` takes them."""
-
-    def __call__(self, items: Sequence[tuple[Any, int]]) -> tuple[dict[str, Any], NDArray[np.int64]]:
-        batch = super().__call__(items)
-        ids = batch.pop(IDS)
-        return dict(batch), ids

@@ -28,11 +28,12 @@ from torch.utils.data import DataLoader, DistributedSampler
 
 from . import InvalidArgument, Pruner, StateMismatch
 from . import torch as rcap_torch
-from .torch import initial_losses, keeps_length, loader_of_this_rank, wants_initial_losses
+from .torch._initial_pass import initial_losses, loader_of_this_rank
+from .torch._steps import keeps_length, wants_initial_losses
 
 try:
     from lightning.pytorch import LightningModule, Trainer
-    from lightning.pytorch.callbacks import Callback
+    from lightning.pytorch.callbacks import BatchSizeFinder, Callback
     from lightning.pytorch.utilities import CombinedLoader
 except ModuleNotFoundError as missing:
     if missing.name is None or missing.name.split(".")[0] != "lightning":
@@ -82,6 +83,13 @@ class PruningCallback(Callback):
         self._fitting = stage == "fit"
         if not self._fitting:
             return
+        others = [callback for callback in trainer.callbacks if callback is not self]  # type: ignore[attr-defined]
+        if any(isinstance(callback, BatchSizeFinder) for callback in others):
+            raise InvalidArgument(
+                "PruningCallback: scale_batch_size trains the same batches again and again with other sizes, which "
+                "count as trained to a pruner; find the size without the callback, on the whole data")
+        # A search for the learning rate trains in on_fit_start: losses that are needed before come first.
+        trainer.callbacks = [self, *others]  # type: ignore[attr-defined]
         reloads = trainer.reload_dataloaders_every_n_epochs  # type: ignore[attr-defined]  # a connector sets it
         if not keeps_length(self.sampler.pruner) and reloads != 1:
             raise InvalidArgument(
@@ -116,18 +124,19 @@ class PruningCallback(Callback):
         if len(dataset) != self.sampler.pruner.sample_count:
             raise InvalidArgument(f"PruningCallback: the data set has {len(dataset)} samples, the labels are "
                                   f"{self.sampler.pruner.sample_count}; give the pruner the labels of this data set")
-        if self._resumed_batch_size not in (None, loader.batch_size):
+        batch_size = getattr(loader.batch_sampler, "batch_size", loader.batch_size)
+        if self._resumed_batch_size not in (None, batch_size):
             raise StateMismatch(
                 "PruningCallback: the checkpoint was written in the middle of an epoch with batches of "
-                f"{self._resumed_batch_size}, this loader makes batches of {loader.batch_size}; Lightning counts "
+                f"{self._resumed_batch_size}, this loader makes batches of {batch_size}; Lightning counts "
                 "batches, so go on with the same size, or from the end of an epoch")
-        self._batch_size, self._resumed_batch_size = loader.batch_size, None
+        self._batch_size, self._resumed_batch_size = batch_size, None
 
     def _find_loader(self, trainer: Trainer) -> DataLoader[Any]:
         loaders = [loader for loader in CombinedLoader(trainer.train_dataloader).flattened
                    if isinstance(loader, DataLoader)]
         for loader in loaders:
-            if loader.sampler is self.sampler:
+            if self.sampler in (loader.sampler, getattr(loader.batch_sampler, "sampler", None)):
                 return loader
         if any(isinstance(loader.sampler, DistributedSampler) for loader in loaders):
             raise InvalidArgument("PruningCallback: Lightning has put a DistributedSampler around the sampler, which "

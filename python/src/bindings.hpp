@@ -2,19 +2,26 @@
 
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include <nanobind/nanobind.h>
 
-#include "rcap/core/pruner.hpp"
+#include "rcap/core/make_pruner.hpp"
 
 namespace rcap::python {
 
 namespace nb = nanobind;
 
-/// What a Python object of a method holds.
-struct PrunerHandle {
+/// A pruner and all that it was made with beside its labels.
+struct MadePruner {
   std::unique_ptr<Pruner> pruner;
-  std::uint64_t seed = 0;
+  PrunerOptions options;
+};
+
+/// What a Python object of a method holds.
+struct PrunerHandle : MadePruner {
+  explicit PrunerHandle(MadePruner made) : MadePruner(std::move(made)) {}
+
   mutable std::mutex mutex;  ///< see `Turn`
 };
 

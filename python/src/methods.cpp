@@ -4,6 +4,8 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "option_texts.hpp"
+#include "pickles.hpp"
 #include "rcap/core/make_pruner.hpp"
 
 namespace rcap::python {
@@ -12,7 +14,9 @@ namespace {
 /// A Python class needs a C++ type of its own; there may be so many methods.
 constexpr std::size_t MostMethods = 64;
 template <std::size_t Number>
-struct Method : PrunerHandle {};
+struct Method : PrunerHandle {
+  using PrunerHandle::PrunerHandle;
+};
 
 /// The array that a method chooses by: its name, and what it is in words; nothing if there is none.
 std::pair<std::string, std::string> array_of(const MethodInfo& method) {
@@ -27,48 +31,6 @@ std::pair<std::string, std::string> array_of(const MethodInfo& method) {
       return {"recalls", "one per class, of `RecallScorer`"};
   }
   return {};
-}
-
-std::string type_of(const Option& option) {
-  std::string words;
-  switch (option.kind()) {
-    case Option::Kind::Number:
-      return "float";
-    case Option::Kind::Count:
-      return "int";
-    case Option::Kind::OptionalCount:
-      return "int | None";
-    case Option::Kind::Flag:
-      return "bool";
-    case Option::Kind::Choice:
-      for (const std::string& word : option.words()) {
-        words += (words.empty() ? "'" : ", '") + word + "'";
-      }
-      return "typing.Literal[" + words + "]";
-    case Option::Kind::NumberOrWord:
-      return "float | typing.Literal['" + option.words().front() + "']";
-    default:
-      return "str";
-  }
-}
-
-std::string default_of(const Option& option) {
-  const std::string word = option.word();
-  switch (option.kind()) {
-    case Option::Kind::NumberOrWord:
-      if (word == option.words().front()) return "'" + word + "'";
-      [[fallthrough]];
-    case Option::Kind::Number:
-      return word.find_first_of(".e") == std::string::npos ? word + ".0" : word;
-    case Option::Kind::Count:
-      return word;
-    case Option::Kind::OptionalCount:
-      return word.empty() ? "None" : word;
-    case Option::Kind::Flag:
-      return word == "on" ? "True" : "False";
-    default:
-      return "'" + word + "'";
-  }
 }
 
 /// "fraction removed" as "Fraction removed."
@@ -100,7 +62,7 @@ Texts texts_of(const MethodInfo& method) {
   }
   for (const Option& option : fields.all()) {
     texts.signature += ", " + std::string(option.name()) + ": " + type_of(option);
-    if (!option.is_required()) texts.signature += " = " + default_of(option);
+    if (!option.is_required()) texts.signature += " = " + value_of(option);
     add_argument(option.name(), option.meaning());
   }
   texts.signature += ", class_count: int | None = None) -> None";
@@ -193,8 +155,7 @@ void take_options(const MethodInfo& method, nb::dict& arguments, PrunerOptions& 
   }
 }
 
-void make(PrunerHandle& self, const MethodInfo& method, nb::handle labels,
-          const nb::kwargs& given) {
+MadePruner make(const MethodInfo& method, nb::handle labels, const nb::kwargs& given) {
   nb::dict arguments;
   arguments.update(given);
   std::optional<std::int64_t> class_count;
@@ -206,12 +167,12 @@ void make(PrunerHandle& self, const MethodInfo& method, nb::handle labels,
   PrunerOptions options;
   take_array(method, arguments, options);
   take_options(method, arguments, options);
-  self.seed = options.common.seed;
-  self.pruner = method.make(classes_of(labels, class_count), options);
-  const std::string remark = remark_on_budget(*self.pruner, options.common.pruning_rate);
+  MadePruner made{method.make(classes_of(labels, class_count), options), std::move(options)};
+  const std::string remark = remark_on_budget(*made.pruner, made.options.common.pruning_rate);
   if (!remark.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, remark.c_str(), 1) != 0) {
     throw nb::python_error();
   }
+  return made;
 }
 
 template <std::size_t Number>
@@ -224,10 +185,14 @@ void add_method(nb::module_& module, nb::dict& classes) {
       .def(
           "__init__",
           [](Method<Number>* self, nb::object labels, nb::kwargs options) {
-            new (self) Method<Number>;
-            make(*self, method, labels, options);
+            new (self) Method<Number>(make(method, labels, options));
           },
-          nb::arg("labels"), nb::arg("options"), nb::sig(texts.signature.c_str()));
+          nb::arg("labels"), nb::arg("options"), nb::sig(texts.signature.c_str()))
+      .def("__setstate__",
+           [](nb::pointer_and_handle<Method<Number>> self, const nb::dict& contents) {
+             new (self.p) Method<Number>(remake(method, contents));
+             restore_attributes(self.h, contents);
+           });
   classes[std::string(method.name).c_str()] = module.attr(name.c_str());
 }
 

@@ -1,6 +1,8 @@
 #include "bindings.hpp"
 
 NB_MODULE(_core, module) {
+  // A process that a framework spawns may end with pruners alive; nothing is wrong with that.
+  nanobind::set_leak_warnings(false);
   module.doc() = "The pruning methods of rcap.";
   module.attr("__version__") = RCAP_VERSION;
   rcap::python::bind_errors(module);

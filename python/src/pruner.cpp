@@ -5,6 +5,8 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "option_texts.hpp"
+#include "pickles.hpp"
 #include "rcap/core/make_pruner.hpp"
 #include "rcap/core/training_order.hpp"
 
@@ -27,53 +29,93 @@ PySelection select(PrunerHandle& self, std::int64_t epoch) {
     const Turn turn(self);
     const nb::gil_scoped_release released;
     const Selection& chosen = self.pruner->select(epoch);
-    selection = InOrder ? in_training_order(chosen, self.seed) : chosen;
+    selection = InOrder ? in_training_order(chosen, self.options.common.seed) : chosen;
   }
   PySelection result{epoch, nb::cast(as_numpy(std::move(selection.ids))), nb::none()};
   if (!selection.weights.empty()) result.weights = nb::cast(as_numpy(std::move(selection.weights)));
   return result;
 }
 
-template <class Real>
+/// Calls `act` in turn; other threads of Python run meanwhile where it is long.
+template <class Act>
+void act_on(const PrunerHandle& self, std::size_t id_count, const Act& act) {
+  const Turn turn(self);
+  if (id_count < LongCall) return act(*self.pruner);
+  const nb::gil_scoped_release released;
+  act(*self.pruner);
+}
+
+/// When losses come: with their selection, or after the next one.
+enum class Losses { InTime, Late };
+
+template <Losses When, class Real>
 void observe_spans(const PrunerHandle& self, std::span<const SampleId> ids,
                    std::span<const Real> losses) {
-  const Turn turn(self);
-  if (ids.size() < LongCall) return self.pruner->observe(ids, losses);
-  const nb::gil_scoped_release released;
-  self.pruner->observe(ids, losses);
+  act_on(self, ids.size(), [&](Pruner& pruner) {
+    if constexpr (When == Losses::InTime) {
+      pruner.observe(ids, losses);
+    } else {
+      pruner.observe_late(ids, losses);
+    }
+  });
 }
 
 /// What a batch brings: an int64 array of ids and a float32 array of losses, in a third of the
 /// time that any kind of array takes. False if they are something else.
+template <Losses When>
 bool observe_batch(const PrunerHandle& self, nb::handle ids_object, nb::handle losses_object) {
   if (is_masked(ids_object) || is_masked(losses_object)) return false;
   const Buffer ids(ids_object);
   const Buffer losses(losses_object);
   if (!ids.holds<SampleId>() || !losses.holds<float>()) return false;
-  observe_spans(self, ids.span<SampleId>(), losses.span<float>());
+  observe_spans<When>(self, ids.span<SampleId>(), losses.span<float>());
   return true;
 }
 
+template <Losses When>
 void observe(PrunerHandle& self, nb::handle ids_object, nb::handle losses_object) {
-  if (observe_batch(self, ids_object, losses_object)) return;
+  if (observe_batch<When>(self, ids_object, losses_object)) return;
+  const std::string where = When == Losses::InTime ? "observe" : "observe_late";
   std::vector<SampleId> storage;
-  const Array ids_array = as_array("observe: ids", ids_object);
-  const Array losses = as_array("observe: losses", losses_object);
-  const auto ids = as_ids("observe: ids", ids_array, storage);
+  const Array ids_array = as_array(where + ": ids", ids_object);
+  const Array losses = as_array(where + ": losses", losses_object);
+  const auto ids = as_ids(where + ": ids", ids_array, storage);
   const nb::dlpack::dtype type = losses.dtype();
-  if (type == nb::dtype<float>()) return observe_spans(self, ids, span_of<float>(losses));
-  if (type == nb::dtype<double>()) return observe_spans(self, ids, span_of<double>(losses));
-  refuse_type("observe: losses", "float32 or float64", type);
+  if (type == nb::dtype<float>()) return observe_spans<When>(self, ids, span_of<float>(losses));
+  if (type == nb::dtype<double>()) return observe_spans<When>(self, ids, span_of<double>(losses));
+  refuse_type(where + ": losses", "float32 or float64", type);
 }
 
-nb::bytes state(const PrunerHandle& self) {
-  std::vector<std::byte> bytes;
-  {
-    const Turn turn(self);
-    const nb::gil_scoped_release released;
-    bytes = self.pruner->state();
-  }
-  return nb::bytes(bytes.data(), bytes.size());
+/// Numbers at an address that the caller vouches for, `Tensor.data_ptr()` say.
+template <class Number>
+std::span<Number> numbers_at(std::uintptr_t address, std::int64_t count) {
+  if (count < 0) throw InvalidArgument("count is " + std::to_string(count) + "; it must be >= 0");
+  return {reinterpret_cast<Number*>(address), static_cast<std::size_t>(count)};
+}
+
+void observe_at(PrunerHandle& self, std::uintptr_t ids, std::uintptr_t losses, std::int64_t count) {
+  observe_spans<Losses::InTime>(self, numbers_at<const SampleId>(ids, count),
+                                numbers_at<const float>(losses, count));
+}
+
+void gather_weights(std::uintptr_t table, std::uintptr_t ids, std::uintptr_t out,
+                    std::int64_t count, float factor) {
+  const auto places = numbers_at<const SampleId>(ids, count);
+  const auto weights = numbers_at<float>(out, count);
+  const auto* const all_weights = reinterpret_cast<const float*>(table);
+  const auto gather = [&] {
+    for (std::size_t i = 0; i < places.size(); ++i) weights[i] = all_weights[places[i]] * factor;
+  };
+  if (places.size() < LongCall) return gather();
+  const nb::gil_scoped_release released;
+  gather();
+}
+
+void pass_over(PrunerHandle& self, nb::handle ids_object) {
+  std::vector<SampleId> storage;
+  const Array array = as_array("pass_over: ids", ids_object);
+  const auto ids = as_ids("pass_over: ids", array, storage);
+  act_on(self, ids.size(), [&](Pruner& pruner) { pruner.pass_over(ids); });
 }
 
 void set_state(PrunerHandle& self, const nb::bytes& bytes) {
@@ -89,6 +131,63 @@ auto in_turn(Result (Pruner::*ask)() const) {
     const Turn turn(self);
     return (*self.pruner.*ask)();
   };
+}
+
+/// "50,000 samples".
+std::string counted(std::int64_t count, const std::string& things) {
+  return nb::str("{:,} {}").format(count, things).c_str();
+}
+
+/// "50,000 samples", "1 sample".
+std::string counted(std::int64_t count, const char* thing, const char* things) {
+  return counted(count, count == 1 ? thing : things);
+}
+
+/// ", pruning_rate=0.9, beta=0.5": the rate, and what is not as it is by default.
+std::string given_options(const PrunerHandle& self) {
+  const MethodInfo& method = require_method(self.pruner->method());
+  PrunerOptions options = self.options;
+  PrunerOptions defaults;
+  OptionFields fields;
+  OptionFields default_fields;
+  list_options(fields, method, options);
+  list_options(default_fields, method, defaults);
+  std::string text;
+  for (const Option& option : fields.all()) {
+    const bool is_told = option.name() == "pruning_rate" ||
+                         option.word() != default_fields.find(option.name())->word();
+    if (is_told) text += ", " + std::string(option.name()) + "=" + value_of(option);
+  }
+  return text;
+}
+
+/// Where it is: "epoch 3, 5,000 selected, 120 not observed yet".
+std::string progress_of(const PrunerHandle& self) {
+  std::int64_t epoch = 0, selected = 0, pending = 0;
+  {
+    const Turn turn(self);
+    epoch = self.pruner->epoch();
+    selected = self.pruner->selected_count();
+    pending = self.pruner->pending_count();
+  }
+  if (epoch >= 0) {
+    return "epoch " + std::to_string(epoch) + ", " + counted(selected, "selected") + ", " +
+           (pending == 0 ? "all observed" : counted(pending, "not observed yet"));
+  }
+  const bool waits = self.pruner->needs_initial_losses() && pending > 0;
+  return "before the first epoch" +
+         (waits ? ", " + counted(pending, "first loss missing", "first losses missing") : "");
+}
+
+std::string describe(nb::handle self) {
+  const auto name = nb::cast<std::string>(self.type().attr("__name__"));
+  // A debugger may show an object whose __init__ has not got that far.
+  if (!nb::inst_ready(self)) return "<" + name + " that is not made yet>";
+  const auto& handle = nb::cast<const PrunerHandle&>(self);
+  const ClassIndex& classes = handle.pruner->classes();
+  return name + "(" + counted(classes.sample_count(), "sample", "samples") + ", " +
+         counted(classes.class_count(), "class", "classes") + given_options(handle) + "; " +
+         progress_of(handle) + ")";
 }
 
 nb::object class_sizes(const PrunerHandle& self) {
@@ -123,8 +222,7 @@ void bind_pruner(nb::module_& module) {
       .def_prop_ro("method",
                    [](const PrunerHandle& self) { return std::string(self.pruner->method()); })
       .def_prop_ro(
-          "learns",
-          [](const PrunerHandle& self) { return require_method(self.pruner->method()).learns; },
+          "learns", [](const PrunerHandle& self) { return self.pruner->learns(); },
           "Whether its selections follow the losses it observes.")
       .def_prop_ro(
           "judges_classes", [](const PrunerHandle& self) { return self.pruner->judges_classes(); },
@@ -132,7 +230,7 @@ void bind_pruner(nb::module_& module) {
       .def_prop_ro(
           "weighs", [](const PrunerHandle& self) { return self.pruner->weighs(); },
           "Whether samples can have weights other than 1.")
-      .def_ro("seed", &PrunerHandle::seed)
+      .def_prop_ro("seed", [](const PrunerHandle& self) { return self.options.common.seed; })
       .def_prop_ro(
           "options", [](const PrunerHandle& self) { return self.pruner->options(); },
           "\"name=value\" of each option that shapes selections.")
@@ -154,6 +252,11 @@ void bind_pruner(nb::module_& module) {
       .def_prop_ro("pending_count", in_turn(&Pruner::pending_count),
                    "Samples of the current selection that have not been observed yet.")
       .def_prop_ro(
+          "clipped_part", in_turn(&Pruner::clipped_part),
+          "Which part of the losses observed in the last epoch was cut at RCAP's clip when "
+          "the present one was selected: near 1 the clip hides what tells samples apart. 0 "
+          "for methods without a clip.")
+      .def_prop_ro(
           "needs_initial_losses",
           [](const PrunerHandle& self) { return self.pruner->needs_initial_losses(); },
           "Whether every sample must be observed once before the first select.")
@@ -165,9 +268,23 @@ void bind_pruner(nb::module_& module) {
            "The samples of an epoch, ascending. The same epoch again gives the same ones.")
       .def("select_in_order", select<true>, nb::arg("epoch"),
            "The samples of an epoch in the random order in which to visit them.")
-      .def("observe", observe, nb::arg("ids"), nb::arg("losses"),
+      .def("observe", observe<Losses::InTime>, nb::arg("ids"), nb::arg("losses"),
            "Records the losses of some samples of the current selection, each once an epoch, in "
-           "any order and any number of calls. On an error nothing is recorded.")
+           "any order and any number of calls. On an error nothing is recorded.\n\n"
+           "Losses are finite and >= 0, but for -1e-6 to 0, which count as 0. Methods that do not "
+           "learn take any numbers.")
+      .def("_observe_at", observe_at, nb::arg("ids_address"), nb::arg("losses_address"),
+           nb::arg("count"),
+           "Private, for rcap's own adapters: `observe` of int64 ids and float32 losses at these "
+           "addresses, which the caller vouches for: contiguous, in main memory, and alive.")
+      .def("observe_late", observe<Losses::Late>, nb::arg("ids"), nb::arg("losses"),
+           "Records losses of an earlier selection that come after the next `select`, as where a "
+           "loader asks for the next epoch ahead of time. What is still to be observed of the "
+           "current selection stays so; a sample that was observed there keeps its newer loss. On "
+           "an error nothing is recorded.")
+      .def("pass_over", pass_over, nb::arg("ids"),
+           "Counts samples of the current selection as observed though their losses are not known, "
+           "as where a gradient scaler skips a batch. They keep the loss they had.")
       .def(
           "observe_classes",
           [](PrunerHandle& self, nb::handle errors) {
@@ -202,8 +319,15 @@ void bind_pruner(nb::module_& module) {
             self.pruner->load(path);
           },
           nb::arg("path"), "Continues exactly where `save` was called, also in mid-epoch.")
-      .def("state", state, "The bytes that `save` would write.")
-      .def("set_state", set_state, nb::arg("state"), "As `load`, from the bytes of `state`.");
+      .def("state", state_of, "The bytes that `save` would write.")
+      .def("set_state", set_state, nb::arg("state"), "As `load`, from the bytes of `state`.")
+      .def("__getstate__", contents_of, nb::sig("def __getstate__(self) -> dict[str, typing.Any]"))
+      .def("__repr__", describe);
+
+  module.def("_gather_weights", gather_weights, nb::arg("table_address"), nb::arg("ids_address"),
+             nb::arg("out_address"), nb::arg("count"), nb::arg("factor"),
+             "Private, for rcap's own adapters: out[i] = table[ids[i]] * factor, in float32, of "
+             "int64 ids. The caller vouches for the addresses and for ids that lie in the table.");
 }
 
 }  // namespace rcap::python

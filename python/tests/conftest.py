@@ -1,5 +1,8 @@
 """What all tests share."""
 
+# A forked worker imports it otherwise; where a garbage collection in that moment imports something, too, Python 3.11
+# loses track of its locks ("KeyError" in importlib), and the worker ends.
+import numpy.random  # noqa: F401
 import torch.utils.data
 
 # A loader with persistent workers that is collected as part of a reference cycle, as the frameworks make them, tells

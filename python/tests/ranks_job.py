@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 import rcap
 from rcap.torch import Indexed, PruningSampler, initial_losses
 from ranks import of_all_ranks
-from training import DYNAMIC, EPOCHS, LABELS, Stopped, losses_of, make_sampler, train
+from training import BATCH, DYNAMIC, EPOCHS, LABELS, Stopped, losses_of, make_sampler, train
 
 POINTS = {
     "start": [lambda epoch, done, batches: epoch == 1 and done == 0],
@@ -141,7 +141,7 @@ def disagree(folder):
 
 def mistakes(folder):
     """What a rank is told when it gives a loss that is not its own."""
-    sampler = make_sampler("rs2")
+    sampler = make_sampler("rcap")
     mine = list(sampler)
     of_others = sorted(set(range(len(LABELS))) - set(mine))[:1]
     one = torch.ones(1)
@@ -160,6 +160,60 @@ def mistakes(folder):
     refused(sampler.state_dict, "call synchronize() on all ranks first")
     sampler.synchronize()
     sampler.state_dict()
+
+
+def late(folder):
+    """Losses that come after the next epoch was asked for are known to all ranks in the end."""
+    sampler, twin = make_sampler("ucb"), rcap.make_pruner("ucb", LABELS, pruning_rate=0.6, seed=5, **DYNAMIC["ucb"])
+    first = list(sampler)
+    sampler.observe(first[:-BATCH], losses_of(first[:-BATCH], 0))
+    second = list(sampler)  # a loader that fetches ahead begins the next epoch
+    sampler.observe(first[-BATCH:], losses_of(first[-BATCH:], 0))
+    sampler.observe(second, losses_of(second, 1))
+    sampler.synchronize()
+    ids = twin.select_in_order(0).ids
+    parts = [np.resize(ids, len(ids) + len(ids) % 2)[rank::2] for rank in range(2)]
+    in_time, behind = (np.unique(np.concatenate([part[piece] for part in parts]))
+                       for piece in (slice(None, -BATCH), slice(-BATCH, None)))
+    behind = np.setdiff1d(behind, in_time)
+    twin.observe(in_time, losses_of(in_time, 0).numpy())
+    ids = twin.select(1).ids
+    twin.observe_late(behind, losses_of(behind, 0).numpy())
+    twin.observe(ids, losses_of(ids, 1).numpy())
+    assert sampler.pruner.state() == twin.state() and sampler.epoch == 1 and sampler.epoch_done
+
+
+def skips(folder):
+    """A loss that is not finite is left out on all ranks, where that is asked for."""
+    sampler = PruningSampler(make_sampler("ucb").pruner, bad_losses="keep")
+    ids = list(sampler)
+    losses = losses_of(ids, 0)
+    if dist.get_rank() == 1:
+        losses[3] = torch.nan
+    sampler.observe(ids, losses)
+    sampler.synchronize()
+    assert sampler.epoch_done and sampler.pruner.pending_count == 0
+    sampler.set_epoch(1)
+
+
+def ahead(folder):
+    """Ranks may select ahead together."""
+    expected, sampler = train(make_sampler("ucb")), make_sampler("ucb")
+    for epoch in range(EPOCHS):
+        sampler.set_epoch(epoch)
+        ids = list(sampler)
+        assert ids == [id for batch in expected[epoch] for id in batch]
+        refused(sampler.select_ahead, "have not been observed yet")
+        sampler.observe(ids, losses_of(ids, epoch))
+        sampler.select_ahead()
+
+
+def shared_twice(folder):
+    """A sampler around the sampler, as frameworks put it there, is found at the first batch."""
+    sampler = make_sampler("rcap")
+    part = list(sampler)
+    ids = [part[place] for place in DistributedSampler(part, shuffle=False)][:BATCH]
+    refused(lambda: sampler.observe(ids, losses_of(ids, 0)), "were shared out twice")
 
 
 def lengths(folder):
@@ -201,11 +255,13 @@ def too_early(sampler):
 
 
 JOBS = {"once": run_once, "stop": stop_in_the_middle, "go-on": go_on, "crash": crash_once, "disagree": disagree,
-        "mistakes": mistakes, "lengths": lengths, "initial": initial_pass, "matrix": lambda _: run_matrix()}
+        "mistakes": mistakes, "late": late, "skips": skips, "ahead": ahead, "shared twice": shared_twice,
+        "lengths": lengths, "initial": initial_pass, "matrix": lambda _: run_matrix()}
 
 if __name__ == "__main__":
     made_before = PruningSampler(rcap.RS2(LABELS))
     dist.init_process_group("gloo")
+    dist.barrier()  # a rank that ends at once would close connections that the others have yet to make
     if sys.argv[1] == "early":
         too_early(made_before)
     else:

@@ -1,6 +1,8 @@
 """The crossing from Python to C++: types, shapes, errors, lifetimes, and the same selections as the program."""
 
+import copy
 import os
+import pickle
 import re
 import subprocess
 import warnings
@@ -105,8 +107,101 @@ def test_paths_that_are_no_text_are_named(tmp_path):
     assert path in str(raised.value)
 
 
+COPIES = {"pickle": lambda pruner: pickle.loads(pickle.dumps(pruner)), "deepcopy": copy.deepcopy, "copy": copy.copy}
+
+
+class Described(rcap.RCAP):
+    """A method that a user has derived, with arguments of its own."""
+
+    def __init__(self, words):
+        super().__init__(LABELS, pruning_rate=0.5, class_count=7, seed=2**64 - 1)
+        self.words = words
+
+
+@pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES)
+def test_copies_of_a_derived_class_keep_what_it_has_added(make_copy):
+    pruner = Described(["a"])
+    made = make_copy(pruner)
+    assert type(made) is Described and made.words == ["a"] and made.class_count == 7
+    assert made.seed == 2**64 - 1 and made.options == pruner.options
+
+
+def test_a_copy_tells_nothing_of_the_budget_again():
+    with pytest.warns(RuntimeWarning, match="fewer than there are classes"):
+        pruner = rcap.RS2(np.arange(400) % 100, pruning_rate=0.9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for make_copy in COPIES.values():
+            assert make_copy(pruner).keep_count == 100
+
+
+@pytest.mark.parametrize(("entry", "value", "kind"), [
+    ("labels", None, rcap.InvalidArgument), ("labels", [0, -1], rcap.InvalidArgument),
+    ("options", {"beta": 1.0}, rcap.InvalidArgument), ("options", {1: "a"}, rcap.InvalidArgument),
+    ("options", {"beta": "-1"}, rcap.InvalidArgument), ("options", {"alpha": "1"}, rcap.InvalidArgument),
+    ("class_count", "10", rcap.InvalidArgument), ("attributes", None, rcap.InvalidArgument),
+    ("state", b"", rcap.BadFile), ("state", "", rcap.InvalidArgument), ("seed", None, None)])
+def test_contents_that_are_no_pruner_are_refused(entry, value, kind):
+    contents = {**pruner_of("rcap").__getstate__(), entry: value}
+    empty = rcap.RCAP.__new__(rcap.RCAP)
+    if kind is None:  # of a later version, say
+        return empty.__setstate__(contents)
+    with pytest.raises(kind):
+        empty.__setstate__(contents)
+    assert repr(empty) == "<RCAP that is not made yet>"
+
+
+def test_repr_tells_what_it_is_and_where():
+    pruner = rcap.RCAP(np.arange(50_000) % 10, beta=0.5, initial_loss="log-c", clip=4, threads=2)
+    made = "RCAP(50,000 samples, 10 classes, pruning_rate=0.9, threads=2, beta=0.5, initial_loss='log-c', clip=4.0; "
+    assert repr(pruner) == made + "before the first epoch)"
+    ids = pruner.select(3).ids
+    pruner.observe(ids[120:], np.ones(4880, np.float32))
+    assert repr(pruner) == made + "epoch 3, 5,000 selected, 120 not observed yet)"
+    pruner.pass_over(ids[:120])
+    assert repr(pruner) == made + "epoch 3, 5,000 selected, all observed)"
+    assert repr(rcap.TopLoss([0])) == ("TopLoss(1 sample, 1 class, pruning_rate=0.9; before the first epoch, "
+                                       "1 first loss missing)")
+    assert repr(Described([])).startswith("Described(100 samples, 7 classes, pruning_rate=0.5, seed=1844674407370955")
+
+
 @pytest.mark.parametrize("method", rcap.METHODS)
 class TestEveryMethod:
+    @pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES)
+    def test_copies_go_on_bit_for_bit(self, method, make_copy):
+        pruner = pruner_of(method, threads=2, class_count=3)
+        ids = pruner.select(0).ids
+        pruner.observe(ids[:5], losses_of(ids[:5], 0))
+        made = make_copy(pruner)
+        assert type(made) is type(pruner) and repr(made) == repr(pruner)
+        assert made.state() == pruner.state() and made.label_fingerprint == pruner.label_fingerprint
+        made = make_copy(made)
+        for epoch in (0, 1, 2):
+            selections = [each.select(epoch) for each in (pruner, made)]
+            np.testing.assert_array_equal(*(selection.ids for selection in selections))
+            np.testing.assert_array_equal(*(selection.weights for selection in selections))
+            for each in (pruner, made):
+                rest = each.pending_ids()
+                each.observe(rest, losses_of(rest, epoch))
+        assert made.state() == pruner.state()
+        made.select(3)
+        assert pruner.epoch == 2  # they share nothing
+
+    def test_takes_late_losses_and_passes_over(self, method):
+        pruner = pruner_of(method)
+        earlier = pruner.select(0).ids
+        pruner.select(1)
+        pending = pruner.pending_count
+        for ids, losses in ((earlier[:7], losses_of(earlier[:7], 0)), (list(earlier[7:]), [1.0] * len(earlier[7:]))):
+            pruner.observe_late(ids, losses)
+        assert pruner.pending_count == pending
+        with pytest.raises(rcap.InvalidArgument, match="observe_late: ids must be integers"):
+            pruner.observe_late([0.5], [1.0])
+        with pytest.raises(rcap.InvalidArgument, match="pass_over: ids must be integers"):
+            pruner.pass_over([0.5])
+        pruner.pass_over(pruner.pending_ids().astype(np.int32))
+        assert pruner.pending_count == 0
+
     def test_selects_int64_ids(self, method):
         selection = pruner_of(method).select(0)
         assert selection.ids.dtype == np.int64
@@ -229,7 +324,54 @@ def test_told_class_errors_move_the_budget():
     np.testing.assert_array_equal(other.select(2).ids, pruner.select(2).ids)
 
 
+def address_of(array):
+    return array.__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("count", [0, 1, 256, 40_000])  # the last is long enough to let other threads run
+def test_losses_at_an_address_are_those_of_the_array(count):
+    labels = np.arange(50_000) % 10
+    plain, by_address = (rcap.RCAP(labels, pruning_rate=0.1, initial_loss="log-c") for _ in range(2))
+    ids = plain.select_in_order(0).ids[:count].copy()
+    by_address.select(0)
+    losses = losses_of(ids, 0)
+    plain.observe(ids, losses)
+    by_address._observe_at(address_of(ids), address_of(losses), count)
+    assert by_address.state() == plain.state()
+    if count > 0:
+        with pytest.raises(rcap.InvalidArgument, match="was observed before"):
+            by_address._observe_at(address_of(ids), address_of(losses), 1)
+    with pytest.raises(rcap.InvalidArgument, match="count is -1"):
+        by_address._observe_at(address_of(ids), address_of(losses), -1)
+
+
+@pytest.mark.parametrize("count", [0, 1, 256, 40_000])
+def test_weights_are_gathered_by_their_ids(count):
+    table = np.linspace(0, 3, 50_000, dtype=np.float32)
+    ids = np.random.default_rng(5).integers(0, len(table), count)
+    out = np.full(count + 1, 7, np.float32)
+    rcap._core._gather_weights(address_of(table), address_of(ids), address_of(out), count, 0.3)
+    np.testing.assert_array_equal(out[:count], table[ids] * np.float32(0.3))
+    assert out[count] == 7
+    with pytest.raises(rcap.InvalidArgument, match="count is -1"):
+        rcap._core._gather_weights(0, 0, 0, -1, 1.0)
+
+
+def test_first_losses_and_the_clip_may_be_numbers():
+    pruner = rcap.RCAP(LABELS, initial_loss=2, clip=np.float32(1.5), pruning_rate=0)
+    assert {"initial_loss=2", "clip=1.5"} <= set(pruner.options)
+    assert not pruner.needs_initial_losses
+    ids = pruner.select(0).ids
+    pruner.observe(ids, np.where(ids < 75, 4.0, 1.0))
+    assert pruner.clipped_part == 0
+    pruner.select(1)
+    assert pruner.clipped_part == 0.75
+
+
 @pytest.mark.parametrize("action, text", [
+    (lambda p: rcap.RCAP(LABELS, clip="nnoe"), "clip \"nnoe\" is not a number nor one of auto, class-max, log-c, none "
+                                               "(did you mean none?)"),
+    (lambda p: rcap.RCAP(LABELS, initial_loss=0), "initial_loss is 0; it must be above 0"),
     (lambda p: p.observe_classes([1.0]), "1 errors for"),
     (lambda p: p.observe_classes([-1.0] * p.class_count), "the error of class 0 is -1"),
     (lambda p: p.observe_classes([float("nan")] * p.class_count), "the error of class 0 is nan"),

@@ -60,7 +60,8 @@ def test_a_killed_rank_is_restarted_from_the_checkpoint(tmp_path):
     torchrun(2, "crash", tmp_path, restarts=1)
 
 
-@pytest.mark.parametrize("job", ["disagree", "mistakes", "lengths", "initial", "early"])
+@pytest.mark.parametrize("job", [
+    "disagree", "mistakes", "late", "skips", "ahead", "shared twice", "lengths", "initial", "early"])
 def test_two_ranks(job, tmp_path):
     """What each job proves, ranks_job.py says."""
     torchrun(2, job, tmp_path)

@@ -23,6 +23,7 @@ PROGRAMS = {
     "torchrun_loop.py": {"needs": "torch", "launcher": ["-m", "torch.distributed.run", "--standalone",
                                                         "--nproc-per-node=2"]},
     "lightning_loop.py": {"needs": "lightning"},
+    "fabric_loop.py": {"needs": "lightning"},
     "hf_trainer.py": {"needs": "transformers"},
     "accelerate_loop.py": {"needs": "accelerate"},
     "sklearn_partial_fit.py": {"needs": "sklearn"},

@@ -12,7 +12,8 @@ from torch.utils.data import DataLoader, TensorDataset
 import rcap
 from rcap.torch import Indexed, PruningSampler, initial_losses, total_steps
 from test_core import pruner_of
-from training import BATCH, DYNAMIC, EPOCHS, LABELS, Stopped, losses_of, make_loader, make_sampler, train
+from training import (
+    BATCH, DYNAMIC, EPOCHS, LABELS, Stopped, losses_of, make_loader, make_sampler, train, weighted_epoch)
 
 
 @pytest.mark.parametrize("method", DYNAMIC)
@@ -209,18 +210,30 @@ def test_returns_the_mean_loss_with_its_gradient():
     assert mean.item() == 3 and losses.grad.tolist() == [0.25] * 4
 
 
-def test_weighs_where_the_method_does():
-    sampler = make_sampler("infobatch")
-    sampler.set_epoch(0)
-    ids = torch.tensor(list(sampler))
-    sampler.observe(ids, losses_of(ids, 0))
-    sampler.set_epoch(1)
-    selection = sampler.pruner.select_in_order(1)
-    ids = torch.tensor(list(sampler))
-    losses = losses_of(ids, 1)
-    expected = (losses * torch.from_numpy(selection.weights)).mean()
-    assert set(selection.weights.tolist()) == {1.0, 2.0}
-    torch.testing.assert_close(sampler.observe(ids, losses), expected)
+@pytest.mark.parametrize("form", [torch.Tensor.clone, torch.Tensor.numpy, torch.Tensor.tolist])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_weighs_where_the_method_does(form, dtype):
+    sampler, all_ids, all_losses, all_weights = weighted_epoch()
+    for ids, losses, weights in zip(*(part.split(BATCH) for part in (all_ids, all_losses, all_weights)), strict=True):
+        losses = losses.to(dtype).requires_grad_()
+        mean = sampler.observe(form(ids), losses)
+        mean.backward()
+        torch.testing.assert_close(mean, (losses * weights).mean().to(dtype))
+        torch.testing.assert_close(losses.grad, weights.to(dtype) / len(ids))
+    assert sampler.epoch_done
+
+
+def test_weights_do_not_depend_on_the_default_type():
+    torch.set_default_dtype(torch.float64)
+    try:
+        sampler, ids, losses, weights = weighted_epoch()
+        losses, means = losses.float(), []
+        for part in range(2):  # the second one is read in place
+            places = slice(part * BATCH, (part + 1) * BATCH)
+            means.append(sampler.observe(ids[places], losses[places]))
+            torch.testing.assert_close(means[-1], (losses * weights)[places].mean())
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def test_tells_class_errors_to_the_pruner():
@@ -335,7 +348,7 @@ class TestMistakes:
             sampler.observe(ids, torch.ones(3))
 
     def test_a_loss_that_is_nan_names_the_sample(self):
-        sampler = make_sampler("rs2")
+        sampler = make_sampler("ucb")
         ids = list(sampler)[:2]
         with pytest.raises(rcap.InvalidArgument, match=f"the loss of sample {ids[1]} is nan"):
             sampler.observe(ids, torch.tensor([1.0, float("nan")]))

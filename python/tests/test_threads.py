@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -37,6 +38,9 @@ class Calls:
     def state(self, _):
         assert len(self.pruner.state()) == len(self.saved)
 
+    def dumps(self, _):
+        assert pickle.loads(pickle.dumps(self.pruner)).sample_count == COUNT
+
     def set_state(self, _):
         self.pruner.set_state(self.saved)
 
@@ -63,7 +67,7 @@ def run_side_by_side(*calls):
     assert not unexpected
 
 
-PAIRS = list(itertools.combinations_with_replacement(["select", "observe", "state", "set_state"], 2))
+PAIRS = list(itertools.combinations_with_replacement(["select", "observe", "state", "dumps", "set_state"], 2))
 
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)

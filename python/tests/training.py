@@ -34,6 +34,19 @@ def make_loader(sampler, workers=0, **options):
     return DataLoader(Indexed(data), sampler=sampler, batch_size=BATCH, num_workers=workers, **options)
 
 
+def weighted_epoch():
+    """InfoBatch in an epoch with weights 1 and 2: the sampler, the ids of the epoch, their losses and weights."""
+    sampler = make_sampler("infobatch")
+    sampler.set_epoch(0)
+    ids = torch.tensor(list(sampler))
+    sampler.observe(ids, losses_of(ids, 0))
+    sampler.set_epoch(1)
+    weights = torch.from_numpy(sampler.pruner.select_in_order(1).weights)
+    assert set(weights.tolist()) == {1.0, 2.0}
+    ids = torch.tensor(list(sampler))
+    return sampler, ids, losses_of(ids, 1), weights
+
+
 class Stopped(Exception):
     """The training is to end here, as if the process had been killed."""
 

@@ -10,7 +10,13 @@ import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
 
-from . import InvalidArgument
+from .. import InvalidArgument
+
+
+ROUNDING = 1e-6  # a loss so little below 0 is 0
+
+Observed = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""Ids and their losses."""
 
 
 class Ranks:
@@ -43,24 +49,28 @@ class Ranks:
                 raise InvalidArgument(f"{where}: the ranks disagree on {name}: here it is {value}, not so on the ranks "
                                       f"{others}; it must be the same on all")
 
-    def gather(self, ids: NDArray[np.int64], losses: NDArray[np.float32],
-               progress: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The ids and losses of all ranks, each of which may have a different number.
+    def gather(self, parts: "Sequence[Observed]", progress: Mapping[str, int]) -> "list[Observed]":
+        """The ids and losses of all ranks, each of which may have a different number; several such at once.
 
         Ranks that have diverged are found here: `progress` holds, by name, what must be the same on all.
         """
-        numbers = self._gather_numbers([len(ids), *progress.values()])
-        for column, name in enumerate(progress, 1):
+        numbers = self._gather_numbers([*(len(ids) for ids, _ in parts), *progress.values()])
+        for column, name in enumerate(progress, len(parts)):
             if (numbers[:, column] != numbers[0, column]).any():
                 raise InvalidArgument(f"PruningSampler: the ranks disagree on {name}: {numbers[:, column].tolist()}; "
                                       "all must load the same state, and go through the same epochs")
-        counts = numbers[:, 0].tolist()
-        return self._gather_padded(ids, counts), self._gather_padded(losses, counts)
+        gathered = []
+        for column, (ids, losses) in enumerate(parts):
+            counts = numbers[:, column].tolist()
+            gathered.append((self._gather_padded(ids, counts), self._gather_padded(losses, counts)))
+        return gathered
 
     def _gather_numbers(self, numbers: Sequence[int]) -> torch.Tensor:
         return torch.stack(self._all_gather(torch.tensor(numbers, dtype=torch.int64, device=self._device()))).cpu()
 
     def _gather_padded(self, values: NDArray[Any], counts: Sequence[int]) -> NDArray[Any]:
+        if max(counts) == 0:
+            return values
         own = torch.from_numpy(values)
         padded = torch.zeros(max(counts), dtype=own.dtype, device=self._device())
         padded[:len(own)] = own.to(padded.device)
@@ -101,18 +111,25 @@ class LocalLosses:
     accepted and left out.
     """
 
-    _ELSEWHERE, _EXPECTED, _OBSERVED, _REPEAT = range(4)
+    _ELSEWHERE, _EXPECTED, _OBSERVED, _REPEAT, _REPEATED = range(5)
     _MOST_NAMED = 8
 
-    def __init__(self, sample_count: int) -> None:
+    def __init__(self, sample_count: int, *, learns: bool, keeps_bad: bool) -> None:
         self._sample_count = sample_count
+        self._learns = learns
+        self._keeps_bad = keeps_bad
         # Of every sample; None in the pass before training, where any may come.
         self._status: NDArray[np.uint8] | None = None
-        self._ids: list[NDArray[np.int64]] = []
-        self._losses: list[NDArray[np.float32]] = []
+        self._batches: list[Observed] = []
+        self._late: list[Observed] = []
 
     def __bool__(self) -> bool:
-        return bool(self._ids)
+        return bool(self._batches or self._late)
+
+    @property
+    def observed(self) -> Observed:
+        """What was added since it was taken."""
+        return _joined(self._batches)
 
     def expect(self, own: NDArray[np.int64], repeats: NDArray[np.int64]) -> None:
         """These samples are handed to this rank, the repeats to another one as well."""
@@ -120,8 +137,41 @@ class LocalLosses:
         self._status[repeats] = self._REPEAT
         self._status[own] = self._EXPECTED
 
+    def unobserved(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of these samples that were handed to this rank and not observed by it."""
+        if self._status is None:
+            return ids[:0]
+        status = self._status[ids]
+        handed_out: NDArray[np.bool_] = (status == self._EXPECTED) | (status == self._REPEAT)
+        return ids[handed_out]
+
+    def owed(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of these samples whose loss this rank has to bring."""
+        return ids[self._status[ids] == self._EXPECTED] if self._status is not None else ids[:0]
+
     def add(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
-        """Takes the losses of a batch, or refuses all of them."""
+        """Takes the losses of a batch, or refuses all of them. One that is kept out though it is bad becomes NaN."""
+        ids, losses = self._checked(ids, losses)
+        if self._status is not None:
+            status = self._status[ids]
+            self._refuse_if(status == self._ELSEWHERE, ids, "was not handed to this rank")
+            self._refuse_if(status == self._OBSERVED, ids, "was observed before in this epoch; each counts once")
+            own = status == self._EXPECTED
+            self._status[ids] = np.where(own, self._OBSERVED, self._REPEATED)
+            ids, losses = ids[own], losses[own]
+        self._batches.append((ids, losses))
+
+    def add_late(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
+        """Takes losses of the epoch before."""
+        self._late.append(self._checked(ids, losses))
+
+    def take(self) -> tuple[Observed, Observed]:
+        """All of it, once: losses of this epoch, and of the one before."""
+        taken = _joined(self._batches), _joined(self._late)
+        self._batches, self._late = [], []
+        return taken
+
+    def _checked(self, ids: NDArray[Any], losses: NDArray[Any]) -> Observed:
         if len(ids) != len(losses):
             raise InvalidArgument(f"observe: {len(losses)} losses for {len(ids)} ids; give one loss per sample, not "
                                   "the mean of a batch")
@@ -131,24 +181,10 @@ class LocalLosses:
                         f"does not exist; ids lie between 0 and {self._sample_count - 1}")
         ordered = np.sort(ids)
         self._refuse_if(ordered[1:] == ordered[:-1], ordered[1:], "is twice in the batch; each counts once")
-        self._refuse_if(~((losses >= 0) & np.isfinite(losses)), ids, "has a loss that is negative or not finite")
-        ids = ids.astype(np.int64)
-        if self._status is not None:
-            status = self._status[ids]
-            self._refuse_if(status == self._ELSEWHERE, ids, "was not handed to this rank")
-            self._refuse_if(status == self._OBSERVED, ids, "was observed before in this epoch; each counts once")
-            own = status == self._EXPECTED
-            ids, losses = ids[own], losses[own]
-            self._status[ids] = self._OBSERVED
-        self._ids.append(ids)
-        self._losses.append(losses.astype(np.float32))
-
-    def take(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """All of it, once."""
-        ids = np.concatenate([np.empty(0, np.int64), *self._ids])
-        losses = np.concatenate([np.empty(0, np.float32), *self._losses])
-        self._ids, self._losses = [], []
-        return ids, losses
+        bad = ~((losses >= -ROUNDING) & np.isfinite(losses))
+        if self._learns and not self._keeps_bad:
+            self._refuse_if(bad, ids, "has a loss that is negative or not finite")
+        return ids.astype(np.int64), np.where(bad, np.nan, np.maximum(losses, 0)).astype(np.float32)
 
     def _refuse_if(self, wrong: NDArray[np.bool_], ids: NDArray[Any], reason: str) -> None:
         if wrong.any():
@@ -157,3 +193,8 @@ class LocalLosses:
             more = f" and {len(others) - self._MOST_NAMED} more" if len(others) > self._MOST_NAMED else ""
             also = f" (as {named}{more})" if others else ""
             raise InvalidArgument(f"observe: sample {first} {reason}{also}; nothing was recorded")
+
+
+def _joined(batches: Sequence[Observed]) -> Observed:
+    ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in batches)])
+    return ids, np.concatenate([np.empty(0, np.float32), *(losses for _, losses in batches)])

@@ -1,0 +1,312 @@
+"""The way of losses from a loop to the pruner: from devices, over ranks, and some of them late."""
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from .. import InvalidArgument, Pruner
+from .._core import _gather_weights
+from ._device_losses import Batch, DeviceLosses, can_copy_ahead, in_single_precision, on_host
+from ._epoch import NOTHING, Epoch, Phase
+from ._pass import LossLog
+from ._ranks import ROUNDING, LocalLosses, Ranks
+
+
+@dataclasses.dataclass(eq=False)
+class _Before:
+    """The epoch before this one, where losses of it may still come."""
+
+    number: int
+    handed_out: int  # to this rank
+    missing: NDArray[np.int64]  # those of which no loss has come, in the order in which they were handed out
+    owed: NDArray[np.int64]  # those of them that no other rank has told of; the others fill up the last batches
+    batch_size: int
+    reported: bool = False
+
+
+class Observer:
+    """Takes the losses of batches, in any order, and hands them to the pruner.
+
+    Losses on an accelerator are copied while the loop goes on, and told when they have arrived: `settle` waits for
+    them. With several ranks they are kept here until `exchange`.
+    """
+
+    def __init__(self, pruner: Pruner, ranks: Ranks, bad_losses: Literal["raise", "keep"]) -> None:
+        self._pruner = pruner
+        self._ranks = ranks
+        self._keeps_bad = bad_losses == "keep"
+        self._local = LocalLosses(pruner.sample_count, learns=pruner.learns, keeps_bad=self._keeps_bad)
+        self._coming = DeviceLosses()
+        self._copies_ahead: dict[str, bool] = {}  # by the type of a device
+        self._before: _Before | None = None
+        self._log: LossLog | None = None
+        self._is_plain = False  # whether a batch needs nothing but to be told; the first one of a pass is looked at
+        self._epoch = Epoch(-1, Phase.COMING, NOTHING)
+
+    def __bool__(self) -> bool:
+        """Whether the other ranks lack anything that this one has observed."""
+        return bool(self._local)
+
+    def begin_epoch(self, epoch: Epoch) -> None:
+        """Losses are those of this epoch from now on, or of the one before if that was handed out to its end."""
+        self._epoch, self._is_plain = epoch, False
+
+    def begin_pass(self, own: NDArray[np.int64]) -> None:
+        """The pass hands out its part, of which `own` is reported by this rank, the rest by others."""
+        self._log, self._is_plain = None, False
+        if self._ranks.size > 1:
+            self._local.expect(own, repeats=self._epoch.part)
+
+    def log(self) -> LossLog:
+        """What is observed in this pass, from the first call on."""
+        self.settle()
+        if self._log is None:
+            state = torch.frombuffer(bytearray(self._pruner.state()), dtype=torch.uint8)
+            known_here = self._local.observed  # and not to the pruner
+            self._log = LossLog(state, len(self._epoch.part) + len(known_here[0]))
+            self._log.add(*known_here)
+            self._is_plain = False
+        return self._log
+
+    def resume(self, ids: NDArray[np.int64], losses: NDArray[np.float32]) -> None:
+        """Takes what was observed in this pass before it was stopped."""
+        if len(ids) > 0:
+            self._record(ids, losses)
+
+    def end_epoch(self) -> None:
+        """Remembers what of the epoch has not been observed, if it was handed out to its end.
+
+        A loader that fetches ahead asks for the next epoch before it has given all batches of this one.
+        """
+        self.warn_if_nothing_came()  # in the epoch before this one
+        epoch, owed = self._epoch, NOTHING
+        if epoch.phase is Phase.HANDED_OUT and epoch.observed < len(epoch.part):
+            owed = self._pending(epoch.part)
+        if len(owed) == 0:
+            self._before = None
+            return
+        missing = owed
+        if self._ranks.size > 1:
+            missing, owed = self._local.unobserved(epoch.part), self._local.owed(owed)
+        self._before = _Before(epoch.number, len(epoch.part), missing, owed, epoch.first_batch)
+
+    def warn_if_nothing_came(self) -> None:
+        """For the end of an epoch that nobody fetches beyond."""
+        before = self._before
+        if before is None or before.reported or len(before.missing) < before.handed_out or not self._pruner.learns:
+            return
+        before.reported = True
+        warnings.warn(f"no loss was observed in epoch {before.number}, so {self._pruner.method} learns nothing: call "
+                      "sampler.observe(ids, losses) for every batch", RuntimeWarning, stacklevel=4)
+
+    def _pending(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of these samples whose loss the pruner does not know yet."""
+        if self._pruner.pending_count == len(self._epoch.ids) and ids is self._epoch.part:
+            return ids
+        return ids[np.isin(ids, self._pruner.pending_ids())]
+
+    # ---- a batch
+
+    def observe(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], losses: torch.Tensor) -> torch.Tensor:
+        """Takes a batch; the mean of its losses to differentiate, weighted where the method weighs."""
+        if type(ids) is np.ndarray and ids.dtype == np.int64 and ids.flags.writeable:
+            ids = torch.from_numpy(ids)
+        # The usual batch of a CPU: the pruner reads both where they are, which takes a third of the time.
+        if (self._is_plain and type(ids) is torch.Tensor and type(losses) is torch.Tensor
+                and losses.dtype is torch.float32 and ids.dtype is torch.int64 and losses.is_cpu and ids.is_cpu
+                and losses.dim() == ids.dim() == 1 and losses.numel() == ids.numel()
+                and losses.is_contiguous() and ids.is_contiguous()):
+            mean = self._observe_in_place(ids, losses)
+            if mean is not None:
+                return mean
+        _require_losses(losses)
+        if not losses.is_cpu and self._copies(losses.device):
+            return self._observe_ahead(ids, losses)
+        numbers = on_host(ids) if isinstance(ids, torch.Tensor) else np.asarray(ids)
+        self._record(numbers, on_host(in_single_precision(losses)))
+        weights = self._epoch.weights
+        if weights is None:
+            return losses.mean()
+        return (losses * weights[torch.from_numpy(numbers)].to(losses.device, losses.dtype)).mean()
+
+    def _observe_in_place(self, ids: torch.Tensor, losses: torch.Tensor) -> torch.Tensor | None:
+        """As `observe`; nothing where it may be a batch of the epoch before."""
+        epoch, count, ids_at = self._epoch, losses.numel(), ids.data_ptr()  # len() of a tensor takes six times as long
+        try:
+            self._pruner._observe_at(ids_at, losses.data_ptr(), count)
+        except InvalidArgument:
+            if self._before is None:
+                raise
+            return None
+        epoch.observed += count
+        epoch.batches += 1
+        if epoch.weights is None:
+            return losses.mean()
+        weights = torch.empty_like(losses)
+        _gather_weights(epoch.weights.data_ptr(), ids_at, weights.data_ptr(), count, 1 / count)
+        return torch.dot(losses, weights)
+
+    def _record(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
+        """Takes losses that are on the host."""
+        if self._before is not None and self._is_late(ids):
+            self._record_late(ids, losses)
+            return
+        if self._epoch.batches == 0:
+            self._look_at_first_batch(ids)
+        if self._ranks.size > 1:
+            self._local.add(ids, losses)
+        elif self._keeps_bad:
+            sound = _sound(losses)
+            self._pruner.pass_over(ids[~sound])
+            self._pruner.observe(ids[sound], losses[sound])
+        else:
+            self._pruner.observe(ids, losses)
+        self._epoch.observed += len(ids)
+        self._epoch.batches += 1
+        if self._log is not None:
+            self._log.add(ids, losses)
+        else:
+            self._is_plain = self._ranks.size == 1 and not self._keeps_bad
+
+    def _look_at_first_batch(self, ids: NDArray[Any]) -> None:
+        if self._before is not None:
+            self._report(self._before)
+        self._epoch.first_batch = len(ids)
+        if self._ranks.size > 1 and len(ids) > 1:
+            self._refuse_if_shared_out_twice(ids)
+
+    def _refuse_if_shared_out_twice(self, ids: NDArray[Any]) -> None:
+        part, size = self._epoch.part, self._ranks.size
+        if np.array_equal(part[:len(ids)], ids):
+            return
+        if any(np.array_equal(part[rank::size][:len(ids)], ids) for rank in range(size)):
+            raise InvalidArgument(
+                f"PruningSampler: the samples of this rank were shared out twice: the loader trains every {size}th of "
+                f"them. {_HOW_TO_SHARE_ONCE}")
+
+    # ---- losses on an accelerator
+
+    def _copies(self, device: torch.device) -> bool:
+        if device.type not in self._copies_ahead:
+            self._copies_ahead[device.type] = can_copy_ahead(device)
+        return self._copies_ahead[device.type]
+
+    def _observe_ahead(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], losses: torch.Tensor) -> torch.Tensor:
+        if len(ids) != len(losses):
+            raise InvalidArgument(f"observe: {len(losses)} losses for {len(ids)} ids; give one loss per sample, not "
+                                  "the mean of a batch")
+        place = self._epoch.number, self._epoch.batches + len(self._coming)
+        table = self._epoch.weights
+        weights: torch.Tensor | None
+        if isinstance(ids, torch.Tensor) and not ids.is_cpu:
+            self._coming.begin(place, ids, losses, None)
+            weights = None if table is None else self._epoch.weights_beside(ids).to(losses.dtype)
+        else:
+            # A copy: the loader may use its memory again.
+            numbers = ids.numpy().copy() if isinstance(ids, torch.Tensor) else np.array(ids)
+            looked_up = None if table is None else table.numpy()[numbers]
+            weights = self._coming.begin(place, numbers, losses, looked_up)
+        self._take(wait=False)
+        return losses.mean() if weights is None else (losses * weights).mean()
+
+    def settle(self) -> None:
+        """Waits for the losses that are still on their way from a device."""
+        self._take(wait=True)
+
+    def _take(self, *, wait: bool) -> None:
+        for batch in self._coming.take(wait=wait):
+            self._record_arrived(batch)
+
+    def _record_arrived(self, batch: Batch) -> None:
+        try:
+            self._record(batch.ids, batch.losses)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"epoch {batch.epoch}, batch {batch.number}, told when its losses had come from the "
+                                  f"device: {error}") from None
+
+    # ---- losses of the epoch before
+
+    def _is_late(self, ids: NDArray[Any]) -> bool:
+        """Whether a batch is one of the epoch before: the next one of it, or one that cannot be of this epoch."""
+        assert self._before is not None
+        missing = self._before.missing
+        if len(ids) > len(missing):
+            return False
+        if np.array_equal(missing[:len(ids)], ids):
+            return True
+        fitting = self._local.unobserved(ids) if self._ranks.size > 1 else self._pending(ids)
+        return bool(np.isin(ids, missing).all()) and len(fitting) < len(ids)
+
+    def _record_late(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
+        assert self._before is not None
+        before = self._before
+        wanted = np.isin(ids, before.owed)
+        if self._keeps_bad:
+            wanted &= _sound(losses)
+        if self._ranks.size > 1:
+            self._local.add_late(ids[wanted], losses[wanted])
+        else:
+            self._pruner.observe_late(ids[wanted], losses[wanted])
+        before.missing = before.missing[~np.isin(before.missing, ids)]
+        if len(before.missing) == 0:
+            self._before = None
+
+    def _report(self, before: _Before) -> None:
+        """Says that samples of the epoch before were never observed, once the losses of this one begin to come."""
+        if before.reported:
+            return
+        before.reported = True
+        missing, size = len(before.missing), self._ranks.size
+        observed = before.handed_out - missing
+        cause = ("call sampler.observe(ids, losses) for every batch; PruningSampler(..., bad_losses=\"keep\") takes "
+                 "batches whose losses are not finite")
+        is_a_part = abs(observed * size - before.handed_out) <= size * before.batch_size < before.handed_out / 2
+        if size > 1 and is_a_part:
+            cause = f"they seem to have been shared out twice, over {size} ranks each time. {_HOW_TO_SHARE_ONCE}"
+        elif missing < before.batch_size:
+            cause = (f"the loader seems to drop its last batch; make the sampler with batch_size={before.batch_size}, "
+                     "and no sample is drawn in vain")
+        warnings.warn(f"epoch {before.number}: {before.handed_out} samples were handed out and {observed} observed: "
+                      f"{cause}", RuntimeWarning, stacklevel=5)
+
+    # ---- several ranks
+
+    def exchange(self) -> None:
+        """Tells the pruner what all ranks have observed; collective."""
+        self.settle()
+        if self._ranks.size == 1:
+            return
+        pruner = self._pruner
+        (ids, losses), (late_ids, late_losses) = self._ranks.gather(self._local.take(), {
+            "epoch": self._epoch.number, "the samples that were not observed": pruner.pending_count})
+        if pruner.epoch < 0:  # an initial pass may have been shared out with repeats, or not at all
+            ids, first = np.unique(ids, return_index=True)
+            losses = losses[first]
+        if len(late_ids) > 0:  # before what is newer
+            pruner.observe_late(late_ids, late_losses)
+        known = ~np.isnan(losses)
+        if not known.all():
+            pruner.pass_over(ids[~known])
+        if known.any():
+            pruner.observe(ids[known], losses[known])
+
+
+_HOW_TO_SHARE_ONCE = ("A framework has put a sampler of its own around this one: give Fabric's setup_dataloaders and "
+                      "Lightning's Trainer use_distributed_sampler=False, and see docs/frameworks.md for accelerate")
+
+
+def _require_losses(losses: Any) -> None:
+    if not isinstance(losses, torch.Tensor) or losses.dim() != 1:
+        shape = tuple(losses.shape) if isinstance(losses, torch.Tensor) else type(losses).__name__
+        raise InvalidArgument(f'observe: losses have shape {shape}; one loss for each sample is needed: compute '
+                              'them with reduction="none"')
+
+
+def _sound(losses: NDArray[Any]) -> NDArray[np.bool_]:
+    sound: NDArray[np.bool_] = np.isfinite(losses) & (losses >= -ROUNDING)
+    return sound

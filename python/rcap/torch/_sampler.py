@@ -1,0 +1,484 @@
+"""The sampler: which samples of an epoch go to this rank, and where their losses go."""
+
+import concurrent.futures
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader, Sampler
+
+from .. import InvalidArgument, Pruner, StateMismatch
+from ._data import Indexed, with_ids
+from ._epoch import NOTHING, Epoch, Phase
+from ._observer import Observer
+from ._pass import BatchIterator, IdIterator, LossLog, Pass
+from ._ranks import Ranks
+from ._steps import planned_count, wants_initial_losses
+
+
+class PruningSampler(Sampler[int]):
+    """Yields the samples a pruner selects for an epoch, in random order, and takes their losses.
+
+    Give it to a DataLoader as `sampler`, never as something to be sharded again. Without `set_epoch` a full pass moves
+    on to the next epoch. A pass that was broken off goes on with the samples that have not been observed, and so does
+    one after `load_state_dict`.
+
+    With several ranks, making the sampler, iterating over it and moving to another epoch are collective: every rank
+    must do them, in the same order.
+
+    Args:
+        pruner: Selects the samples.
+        batch_size: Of a loader that drops its last, smaller batch. The epoch then holds whole batches only.
+        group: Of torch.distributed, if not the default one.
+        hands_out: What a pass yields where a part of the epoch has been observed: the "rest", or the "whole", for a
+            framework that itself skips the batches that are done.
+        counts_epochs: Whether a full pass moves on to the next epoch. If not, only `set_epoch` does, and the length is
+            always that of a whole epoch: a framework asks for it at any time, counts the batches of a resumed epoch
+            from its beginning, and makes iterators that it throws away.
+        bad_losses: Whether a loss that is negative or not finite is an error ("raise"), or its sample keeps the loss
+            that it had ("keep"): a gradient scaler skips batches that overflow.
+
+    Raises:
+        InvalidArgument: If batch_size is below 1, or if the ranks disagree on the pruner.
+    """
+
+    def __init__(self, pruner: Pruner, *, batch_size: int | None = None,
+                 group: torch.distributed.ProcessGroup | None = None,
+                 hands_out: Literal["rest", "whole"] = "rest", counts_epochs: bool = True,
+                 bad_losses: Literal["raise", "keep"] = "raise") -> None:
+        if batch_size is not None and batch_size < 1:
+            raise InvalidArgument(f"PruningSampler: batch_size is {batch_size}; it must be at least 1")
+        _require_word("hands_out", hands_out, "rest", "whole")
+        _require_word("bad_losses", bad_losses, "raise", "keep")
+        self.pruner = pruner
+        self.hands_out = hands_out
+        self.counts_epochs = counts_epochs
+        self.bad_losses = bad_losses
+        self._batch_size = batch_size
+        self._group = group
+        self.join()
+
+    def join(self) -> None:
+        """Joins the ranks, where these are started after the sampler was made. All must call it.
+
+        Raises:
+            InvalidArgument: If the ranks disagree on the pruner.
+        """
+        pruner = self.pruner
+        self._ranks = Ranks(self._group)
+        self._ranks.require_equal("PruningSampler", {
+            "method": pruner.method, "options": ", ".join(pruner.options), "samples": pruner.sample_count,
+            "labels": pruner.label_fingerprint, "epoch": pruner.epoch})
+        self._start()
+
+    def _start(self) -> None:
+        """Takes the epoch from the pruner, which may be in the middle of it."""
+        self._observer = Observer(self.pruner, self._ranks, self.bad_losses)
+        self._ahead: _Ahead | None = None
+        self._epoch = Epoch(0, Phase.COMING, NOTHING)
+        self._observer.begin_epoch(self._epoch)
+        if self.pruner.epoch >= 0:
+            self._select(self.pruner.epoch)
+            if self.epoch_done:
+                self._epoch.phase = Phase.HANDED_OUT
+
+    def loader(self, dataset: Any, **options: Any) -> DataLoader[Any]:
+        """A loader of `(batch, ids)` over what is selected, the ids as arrays of NumPy.
+
+        What `DataLoader(Indexed(dataset), sampler=self, collate_fn=with_ids(), **options)` is, a batch at a time.
+
+        Args:
+            dataset: The data set whose labels the pruner has.
+            **options: Of the DataLoader.
+
+        Raises:
+            InvalidArgument: If the data set has another number of samples, an option says which samples to take, or
+                last batches are dropped and the sampler does not know their size.
+        """
+        for name in ("sampler", "batch_sampler", "shuffle"):
+            if options.get(name):
+                raise InvalidArgument(f"loader: {name} says which samples to take, as the pruner does; leave it out")
+        batch_size, drops = options.pop("batch_size", 1), options.pop("drop_last", False)
+        if drops and self._batch_size != batch_size:
+            raise InvalidArgument(f"loader: drop_last with batches of {batch_size}; make the sampler with "
+                                  f"batch_size={batch_size}, so that it knows what is dropped")
+        indexed = Indexed(dataset, self)
+        if batch_size is None:
+            return DataLoader(indexed, sampler=self, batch_size=None, **options)
+        options["collate_fn"] = with_ids(options.get("collate_fn"))
+        batches: Any = PruningBatchSampler(self, batch_size, drops)  # arrays; to the types of DataLoader, lists
+        return DataLoader(indexed, batch_sampler=batches, **options)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch under way."""
+        return self._epoch.number
+
+    @property
+    def epoch_done(self) -> bool:
+        """Whether all that this epoch trains on has been observed."""
+        self._observer.settle()
+        return self._epoch.phase is not Phase.COMING and self._share(self._pending_count()) == 0
+
+    @property
+    def any_observed(self) -> bool:
+        """Whether this rank has given the loss of any sample of the epoch, or knows one from another rank."""
+        self._observer.settle()
+        epoch = self._epoch
+        return epoch.phase is not Phase.COMING and (
+            epoch.batches > 0 or self._pending_count() < len(epoch.ids))
+
+    @property
+    def rank_count(self) -> int:
+        """How many processes share the samples."""
+        return self._ranks.size
+
+    @property
+    def drops_last(self) -> bool:
+        """Whether an epoch holds whole batches only."""
+        return self._batch_size is not None
+
+    def batches_done(self, batch_size: int) -> int:
+        """How many batches of the epoch have been trained."""
+        self._observer.settle()
+        whole, rest = self._share(len(self._epoch.ids)), self._share(self._pending_count())
+        return math.ceil(whole / batch_size) - math.ceil(rest / batch_size)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Says which epoch the next pass is, and selects its samples. Saying it again changes nothing.
+
+        Raises:
+            InvalidArgument: If the epoch lies before the last one.
+        """
+        self._observer.settle()
+        if epoch < self.epoch:
+            raise InvalidArgument(f"PruningSampler: epoch {epoch} lies before {self.epoch}, the last one")
+        if epoch != self.epoch or self._epoch.phase is Phase.COMING:
+            self._enter(epoch)
+            self._observer.warn_if_nothing_came()
+        elif self._epoch.phase is Phase.UNDER_WAY and self._epoch.batches == 0:
+            return  # a loader has begun to fetch what the loop is about to train on
+        self._epoch.phase, self._epoch.part = Phase.SELECTED, NOTHING
+
+    def __len__(self) -> int:
+        """How many samples the pass under way hands out on this rank; between passes, the next one.
+
+        Selects nothing, and other ranks take no part. So the length of a coming epoch is what the method can tell
+        beforehand. InfoBatch cannot: it has no length until `set_epoch` or the next pass.
+
+        Raises:
+            TypeError: If the length is not known yet, as for any object without one.
+        """
+        epoch = self._epoch
+        if epoch.phase is Phase.COMING:
+            return self._planned_length(epoch.number)
+        if not self.counts_epochs:
+            return self._share(len(epoch.ids))
+        if epoch.phase is Phase.HANDED_OUT:
+            self._observer.settle()
+        if epoch.over:
+            return self._planned_length(epoch.number + 1)
+        if epoch.phase is Phase.SELECTED:
+            return self._share(len(epoch.ids) if self.hands_out == "whole" else self._pending_count())
+        return len(epoch.part)
+
+    def __iter__(self) -> Iterator[int]:
+        return IdIterator.over(self._make_pass())
+
+    def _make_pass(self) -> Pass:
+        # A loader may load a state after it has made its iterator: what is missing until then is missed later.
+        return Pass(self, begins_later=wants_initial_losses(self.pruner))
+
+    def _begin_pass(self) -> NDArray[np.int64]:
+        """The samples that a new pass hands out."""
+        self._ranks.require_unchanged()
+        if self._epoch.phase is Phase.COMING:
+            self._enter(self.epoch)
+        elif self._epoch.phase is Phase.HANDED_OUT and self.counts_epochs:
+            self._enter(self.epoch + 1)
+        else:
+            self.synchronize()
+        epoch = self._epoch
+        ids = epoch.ids if self.hands_out == "whole" else self._remaining()
+        own = ids[self._ranks.rank::self._ranks.size]
+        return self._hand_out(self._part(ids), own)
+
+    def _hand_out(self, part: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
+        self._epoch.begin_pass(part)
+        self._own_count = len(own)
+        self._observer.begin_pass(own)
+        return part
+
+    def _end_pass(self, part: NDArray[np.int64]) -> None:
+        self._epoch.end_pass(part)
+
+    def _log(self) -> LossLog:
+        return self._observer.log()
+
+    def _resume_pass(self, state: Mapping[str, Any]) -> NDArray[np.int64]:
+        """The rest of a pass that `Pass.state_dict` tells of; what was fetched and not observed comes first."""
+        wanted = self.epoch
+        self.load_state_dict(state)
+        part, done, count = state["part"].numpy(), int(state["done"]), int(state["count"])
+        ids, losses = state["ids"][:count].numpy(), state["losses"][:count].numpy()
+        known = ~np.isin(ids, part[done:])  # a state that is kept in memory may hold what came after it
+        self._hand_out(part, part[:state["own"]])
+        self._observer.resume(ids[known], losses[known])
+        if wanted > self.epoch:  # set_epoch came first, as it does after an epoch that was complete
+            self._enter(wanted)
+            return self._begin_pass()
+        again = np.setdiff1d(self.pruner.pending_ids(), ids[known])
+        rest = np.concatenate([part[:done][np.isin(part[:done], again)], part[done:]])
+        self._epoch.begin_pass(rest)
+        return rest
+
+    def observe(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], losses: torch.Tensor) -> torch.Tensor:
+        """Records the losses of a batch. Before the first epoch these are the initial ones that some methods want.
+
+        Losses on an accelerator are copied to the host while the loop goes on. They are told to the pruner when they
+        have arrived, at the latest at the end of the epoch, in `synchronize` and in `state_dict`; so what is wrong
+        with them is told late, too. Losses that come after a loader has asked for the next epoch are taken as well.
+
+        Args:
+            ids: Of the samples, as the loader gave them.
+            losses: One for each (reduction="none"), on any device.
+
+        Returns:
+            The mean of the losses to differentiate, weighted where the method weighs.
+
+        Raises:
+            InvalidArgument: If losses were reduced, are negative or not finite, or are not those of samples of this
+                epoch, each once. Nothing is recorded then.
+        """
+        return self._observer.observe(ids, losses)
+
+    def observe_classes(self, errors: torch.Tensor | NDArray[Any] | Sequence[float]) -> None:
+        """Tells the error of every class on held-out data; RCAP's robust rule goes by these from then on.
+
+        With several ranks all must call it, with the same numbers.
+
+        Args:
+            errors: One for each class, such as the mean loss of its held-out samples.
+
+        Raises:
+            InvalidArgument: If there is not one error for each class, any is negative or not finite, the ranks
+                disagree, or the method does not judge classes. Nothing is changed then.
+        """
+        if isinstance(errors, torch.Tensor):
+            errors = errors.detach().cpu()
+        told = np.asarray(errors, dtype=np.float64)
+        self._ranks.require_equal("observe_classes", {"the errors of the classes": told.tolist()})
+        self.pruner.observe_classes(told)
+
+    def synchronize(self) -> None:
+        """Waits for losses that are still on a device, and exchanges them with the other ranks: all must call it.
+
+        The next epoch does it on its own; before `state_dict` in mid-epoch it has to be called.
+
+        Raises:
+            InvalidArgument: If the ranks have diverged.
+        """
+        self._observer.exchange()
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """All state, the same on every rank and for any number of ranks, as the bytes of a tensor.
+
+        Holds what was observed, not what workers have fetched ahead.
+
+        Raises:
+            InvalidArgument: If `synchronize` has to be called first.
+        """
+        self._observer.settle()
+        if self._observer:
+            raise InvalidArgument("state_dict: this rank holds losses that the others do not know; call synchronize() "
+                                  "on all ranks first. A StatefulDataLoader of torchdata asks for states as it likes: "
+                                  "give it batch_sampler=PruningBatchSampler(sampler, batch_size)")
+        return {"pruner": torch.frombuffer(bytearray(self.pruner.state()), dtype=torch.uint8)}
+
+    def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
+        """Continues exactly where `state_dict` was called, also with another number of ranks or workers.
+
+        Raises:
+            StateMismatch: If it is no such state, or one of other data, another method or other options.
+        """
+        if "pruner" not in state:
+            raise StateMismatch("load_state_dict: not a state of PruningSampler: it has no \"pruner\"")
+        self._observer.settle()
+        if self._ahead is not None:
+            self._ahead.result()
+        self.pruner.set_state(state["pruner"].cpu().numpy().tobytes())
+        self._start()
+
+    def select_ahead(self) -> None:
+        """Begins to select the next epoch in a thread, while the loop evaluates or saves. All ranks must call it.
+
+        The selections are those that are made without it.
+
+        Raises:
+            InvalidArgument: If samples of the epoch under way have not been observed yet.
+        """
+        self.synchronize()
+        epoch = self._epoch
+        coming = epoch.phase is Phase.COMING
+        if not coming and not self.epoch_done:
+            raise InvalidArgument(f"select_ahead: {self._pending_count()} samples of epoch {epoch.number} have not "
+                                  "been observed yet; call it after the last batch")
+        if self._ahead is None:
+            self._ahead = _Ahead(epoch.number if coming else epoch.number + 1, self._make_epoch)
+
+    def _enter(self, number: int) -> None:
+        self.synchronize()
+        self._observer.end_epoch()
+        self._select(number)
+        if self.pruner.clipped_part > 0.9:
+            warnings.warn(f"over 90 % of the losses of the last epoch were clipped, so {self.pruner.method} cannot "
+                          "tell its samples apart; give a larger clip=, or \"none\"", RuntimeWarning, stacklevel=4)
+
+    def _select(self, number: int) -> None:
+        ahead, self._ahead = self._ahead, None
+        made = ahead.result() if ahead is not None else None
+        self._epoch = made if made is not None and made.number == number else self._make_epoch(number)
+        self._observer.begin_epoch(self._epoch)
+        if self._share(len(self._epoch.ids)) == 0:
+            raise InvalidArgument(f"PruningSampler: epoch {number} has {len(self._epoch.ids)} samples, fewer than one "
+                                  f"batch of {self._batch_size} on each of {self._ranks.size} ranks, so nothing would "
+                                  "be trained; choose a smaller batch_size")
+
+    def _make_epoch(self, number: int) -> Epoch:
+        selection, weights = self.pruner.select_in_order(number), None
+        if selection.weights is not None:
+            weights = self._epoch.weights  # its memory serves every epoch; only selected samples are looked up
+            if weights is None:
+                weights = torch.ones(self.pruner.sample_count, dtype=torch.float32)
+            weights.numpy()[selection.ids] = selection.weights
+        return Epoch(number, Phase.SELECTED, selection.ids, weights)
+
+    def _pending_count(self) -> int:
+        """How many samples of the epoch have not been observed; of the pruner's, which may be ahead."""
+        return self.pruner.pending_count if self._ahead is None else 0
+
+    def _remaining(self) -> NDArray[np.int64]:
+        """The samples of the epoch that have not been observed, in training order."""
+        ids, count = self._epoch.ids, self._pending_count()
+        if count == len(ids):
+            return ids
+        if count == 0:
+            return NOTHING
+        pending = np.zeros(self.pruner.sample_count, bool)
+        pending[self.pruner.pending_ids()] = True
+        return ids[pending[ids]]
+
+    def _share(self, count: int) -> int:
+        """How many of `count` samples each rank takes, the same on all; together possibly more than there are."""
+        if self._batch_size is None:
+            return math.ceil(count / self._ranks.size)
+        return count // (self._batch_size * self._ranks.size) * self._batch_size
+
+    def _part(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What this rank takes: every size-th sample.
+
+        The first samples of the epoch fill up, also after a resume, so that the same ones are trained twice.
+        """
+        count = self._share(len(ids)) * self._ranks.size
+        if count > len(ids):
+            ids = np.concatenate([ids, np.resize(self._epoch.ids, count - len(ids))])
+        return ids[:count][self._ranks.rank::self._ranks.size]
+
+    def _planned_length(self, epoch: int) -> int:
+        count = planned_count(self.pruner, epoch)
+        if count is None:
+            where = " on all ranks" if self._ranks.size > 1 else ""
+            raise TypeError(f"PruningSampler: how long epoch {epoch} of {self.pruner.method} is, is not known yet; "
+                            f"call set_epoch({epoch}){where} first")
+        return self._share(count)
+
+    def __repr__(self) -> str:
+        ranks = f", rank {self._ranks.rank} of {self._ranks.size}" if self._ranks.size > 1 else ""
+        return f"PruningSampler({self.pruner!r}{ranks})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and other processes, which have no part in the group of this one: it is joined there."""
+        self._observer.settle()
+        if self._observer:
+            raise InvalidArgument("PruningSampler: this rank holds losses that the others do not know; call "
+                                  "synchronize() on all ranks before it is copied")
+        kept = self.__dict__.copy()
+        for name in ("_ranks", "_observer", "_group"):
+            del kept[name]
+        return kept
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._group = None
+        self._ranks = Ranks(None)
+        self._observer = Observer(self.pruner, self._ranks, self.bad_losses)
+        self._observer.begin_epoch(self._epoch)
+
+
+class PruningBatchSampler(Sampler[NDArray[np.int64]]):
+    """The batches of a `PruningSampler`, each as an array: an epoch costs microseconds instead of a call for each id.
+
+    Give it to a DataLoader as `batch_sampler`. A data set without `__getitems__` is asked for one sample after another.
+
+    Args:
+        sampler: The one whose samples are taken.
+        batch_size: Of one rank.
+        drop_last: Whether a last, smaller batch is left out; make the sampler with the same batch_size then.
+
+    Raises:
+        InvalidArgument: If batch_size is below 1.
+    """
+
+    def __init__(self, sampler: PruningSampler, batch_size: int, drop_last: bool = False) -> None:
+        if batch_size < 1:
+            raise InvalidArgument(f"PruningBatchSampler: batch_size is {batch_size}; it must be at least 1")
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+        return BatchIterator(self.sampler._make_pass(), self.batch_size, self.drop_last)
+
+    def __len__(self) -> int:
+        whole, rest = divmod(len(self.sampler), self.batch_size)
+        return whole + (rest > 0 and not self.drop_last)
+
+    def set_epoch(self, epoch: int) -> None:
+        """As `PruningSampler.set_epoch`, for frameworks that look for it here."""
+        self.sampler.set_epoch(epoch)
+
+
+class _Ahead:
+    """An epoch that is selected in a thread of its own."""
+
+    def __init__(self, number: int, make: Callable[[int], Epoch]) -> None:
+        self._pool = concurrent.futures.ThreadPoolExecutor(1, "rcap-select")
+        self._made = self._pool.submit(make, number)
+
+    def result(self) -> Epoch:
+        self._pool.shutdown()
+        return self._made.result()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Ahead, (self.result().number, _Made(self.result()))
+
+
+@dataclasses.dataclass
+class _Made:
+    """Makes an epoch that is there."""
+
+    epoch: Epoch
+
+    def __call__(self, number: int) -> Epoch:
+        return self.epoch
+
+
+def _require_word(name: str, word: str, *words: str) -> None:
+    if word not in words:
+        known = " or ".join(f'"{each}"' for each in words)
+        raise InvalidArgument(f'PruningSampler: {name} is "{word}"; it must be {known}')

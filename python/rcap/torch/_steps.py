@@ -1,0 +1,48 @@
+"""What a run will need: losses before it, and so many steps."""
+
+from typing import TYPE_CHECKING
+
+from .. import InvalidArgument, Pruner
+
+if TYPE_CHECKING:
+    from ._sampler import PruningSampler
+
+
+def wants_initial_losses(pruner: Pruner) -> bool:
+    """Whether the loss of some sample is still missing before the first epoch."""
+    return pruner.needs_initial_losses and pruner.epoch < 0 and pruner.pending_count > 0
+
+
+def keeps_length(pruner: Pruner) -> bool:
+    """Whether all epochs of a method are equally long."""
+    first = pruner.planned_batches(1, 1)
+    return first is not None and pruner.planned_batches(2, 1) == 2 * first
+
+
+def planned_count(pruner: Pruner, epoch: int) -> int | None:
+    """How many samples an epoch will hold; None where the method cannot tell beforehand."""
+    until, before = pruner.planned_batches(epoch + 1, 1), pruner.planned_batches(epoch, 1)
+    return None if until is None or before is None else until - before
+
+
+def total_steps(sampler: "PruningSampler", epochs: int, batch_size: int) -> int:
+    """How many batches each rank makes in a run, for a learning rate that falls over exactly these.
+
+    Args:
+        sampler: The one of the run.
+        epochs: Of the whole run.
+        batch_size: Of one rank's loader.
+
+    Raises:
+        InvalidArgument: If the method cannot tell beforehand (InfoBatch without batch_size), or epochs is negative
+            or batch_size below 1.
+    """
+    pruner, whole = sampler.pruner, batch_size * sampler.rank_count
+    steps = pruner.planned_batches(epochs, whole)  # refuses epochs and batches that cannot be
+    if sampler.drops_last:
+        counts = [planned_count(pruner, epoch) for epoch in range(epochs)]
+        steps = None if None in counts else sum(count // whole for count in counts if count is not None)
+    if steps is None:
+        raise InvalidArgument(f"total_steps: {pruner.method} cannot tell beforehand how many batches it makes; give "
+                              "InfoBatch the epochs and the batch_size (of all ranks), or let the rate fall by epoch")
+    return steps
