@@ -25,12 +25,6 @@ Json to_json(const PlannedRun& run) {
   return json;
 }
 
-/// Studies of earlier versions hold texts as TOML writes them.
-std::string unquoted(const std::string& word) {
-  const bool is_quoted = word.size() > 1 && word.front() == '"' && word.back() == '"';
-  return is_quoted ? word.substr(1, word.size() - 2) : word;
-}
-
 PlannedRun run_from_json(const Json& json) {
   PlannedRun run;
   json.at("name").get_to(run.name);
@@ -40,7 +34,7 @@ PlannedRun run_from_json(const Json& json) {
   run.makes_scores = json.value("makes_scores", false);
   std::vector<GivenOption> given;
   for (const auto& [name, word] : json.at("options").items()) {
-    given.push_back({unspell(name), unquoted(word.get<std::string>())});
+    given.push_back({unspell(name), word.get<std::string>()});
   }
   run.options = make_options(given, Reader::File);
   return run;

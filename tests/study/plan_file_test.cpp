@@ -285,5 +285,17 @@ datasets = [{dataset = "mnist"}]
   EXPECT_EQ(back.runs[1].scores_from, back.runs[0].name);
 }
 
+TEST(StudyPlan, KeepsQuotesThatArePartOfAText) {
+  const TemporaryFolder folder;
+  const StudyPlan plan = plan_of(R"(
+seeds = [0]
+pruning-rates = [0.5]
+methods = ["rs2"]
+datasets = [{dataset = "table", data = "rows.csv", label-column = '"kind"'}]
+)");
+  write_plan(folder / "study.json", plan);
+  EXPECT_EQ(read_plan(folder / "study.json").runs[0].options.label_column, "\"kind\"");
+}
+
 }  // namespace
 }  // namespace rcap
