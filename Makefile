@@ -61,8 +61,8 @@ campaign: build  ## fail every call to the system, kill at random: hours; CAMPAI
 	  RCAP_PYTHON_ENV=$(CURDIR)/build/python-env/bin/python $(PYTHON3) tests/campaign/campaign.py $(CAMPAIGN)
 
 fuzz: setup  ## ten million inputs for each fuzz target: hours; FUZZ="--targets npy --inputs 1000000" does a part
-	$(CMAKE) --preset asan
-	$(CMAKE) --build --preset asan
+	$(CMAKE) --preset fuzz
+	$(CMAKE) --build --preset fuzz
 	scripts/fuzz-long $(FUZZ)
 
 bench: build  ## build and run the benchmarks
