@@ -1,5 +1,7 @@
 #include "rcap/core/pruner.hpp"
 
+#include <cstring>
+
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/vector.h>
 
@@ -98,17 +100,31 @@ void observe_at(PrunerHandle& self, std::uintptr_t ids, std::uintptr_t losses, s
                                 numbers_at<const float>(losses, count));
 }
 
+/// What a loss counts in the mean of a batch: its weight over the size of the batch.
 void gather_weights(std::uintptr_t table, std::uintptr_t ids, std::uintptr_t out,
-                    std::int64_t count, float factor) {
+                    std::int64_t count) {
   const auto places = numbers_at<const SampleId>(ids, count);
-  const auto weights = numbers_at<float>(out, count);
-  const auto* const all_weights = reinterpret_cast<const float*>(table);
-  const auto gather = [&] {
-    for (std::size_t i = 0; i < places.size(); ++i) weights[i] = all_weights[places[i]] * factor;
-  };
-  if (places.size() < LongCall) return gather();
-  const nb::gil_scoped_release released;
-  gather();
+  const auto factors = numbers_at<float>(out, count);
+  const auto* const weights = reinterpret_cast<const float*>(table);
+  const float part = 1.0F / static_cast<float>(count);
+  for (std::size_t i = 0; i < places.size(); ++i) factors[i] = weights[places[i]] * part;
+}
+
+bool weigh_in_order(std::uintptr_t order, std::uintptr_t weights, std::int64_t order_count,
+                    std::int64_t first, std::uintptr_t ids, std::uintptr_t out,
+                    std::int64_t count) {
+  if (first < 0 || count > order_count - first) return false;
+  const auto expected =
+      numbers_at<const SampleId>(order, order_count).subspan(static_cast<std::size_t>(first));
+  const auto factors = numbers_at<float>(out, count);
+  if (std::memcmp(expected.data(), numbers_at<const SampleId>(ids, count).data(),
+                  factors.size() * sizeof(SampleId)) != 0) {
+    return false;
+  }
+  const float* const own = reinterpret_cast<const float*>(weights) + first;
+  const float part = 1.0F / static_cast<float>(count);
+  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = own[i] * part;
+  return true;
 }
 
 void pass_over(PrunerHandle& self, nb::handle ids_object) {
@@ -325,9 +341,14 @@ void bind_pruner(nb::module_& module) {
       .def("__repr__", describe);
 
   module.def("_gather_weights", gather_weights, nb::arg("table_address"), nb::arg("ids_address"),
-             nb::arg("out_address"), nb::arg("count"), nb::arg("factor"),
-             "Private, for rcap's own adapters: out[i] = table[ids[i]] * factor, in float32, of "
+             nb::arg("out_address"), nb::arg("count"),
+             "Private, for rcap's own adapters: out[i] = table[ids[i]] / count, in float32, of "
              "int64 ids. The caller vouches for the addresses and for ids that lie in the table.");
+  module.def("_weigh_in_order", weigh_in_order, nb::arg("order_address"),
+             nb::arg("weights_address"), nb::arg("order_count"), nb::arg("first"),
+             nb::arg("ids_address"), nb::arg("out_address"), nb::arg("count"),
+             "Private, the same without a table: where the ids are order[first : first + count], "
+             "out[i] = weights[first + i] / count. Returns whether they are.");
 }
 
 }  // namespace rcap::python

@@ -350,11 +350,24 @@ def test_weights_are_gathered_by_their_ids(count):
     table = np.linspace(0, 3, 50_000, dtype=np.float32)
     ids = np.random.default_rng(5).integers(0, len(table), count)
     out = np.full(count + 1, 7, np.float32)
-    rcap._core._gather_weights(address_of(table), address_of(ids), address_of(out), count, 0.3)
-    np.testing.assert_array_equal(out[:count], table[ids] * np.float32(0.3))
+    rcap._core._gather_weights(address_of(table), address_of(ids), address_of(out), count)
+    np.testing.assert_array_equal(out[:count], table[ids] * np.float32(1 / max(count, 1)))
     assert out[count] == 7
     with pytest.raises(rcap.InvalidArgument, match="count is -1"):
-        rcap._core._gather_weights(0, 0, 0, -1, 1.0)
+        rcap._core._gather_weights(0, 0, 0, -1)
+
+
+@pytest.mark.parametrize(("first", "ids", "fits"), [
+    (0, [5, 3], True), (2, [9, 4], True), (1, [3, 9, 4], True), (0, [], True), (4, [], True),
+    (0, [3, 5], False), (1, [5], False), (3, [4, 4], False), (4, [4], False), (5, [], False), (-1, [5], False)])
+def test_weights_of_samples_in_their_order_lie_side_by_side(first, ids, fits):
+    order, weights = np.array([5, 3, 9, 4]), np.array([1, 2, 3, 4], np.float32)
+    ids, out = np.array(ids, np.int64), np.full(5, 7, np.float32)
+    told = rcap._core._weigh_in_order(address_of(order), address_of(weights), len(order), first, address_of(ids),
+                                      address_of(out), len(ids))
+    assert told is fits
+    expected = weights[first:first + len(ids)] / np.float32(max(len(ids), 1)) if fits else []
+    np.testing.assert_allclose(out, [*expected, *[7] * (5 - len(expected))])
 
 
 def test_first_losses_and_the_clip_may_be_numbers():

@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from rcap.torch import Indexed
-from training import BATCH, EPOCHS, LABELS, losses_of, make_sampler, train
+from training import BATCH, EPOCHS, LABELS, losses_of, make_sampler, train, weighted_epoch
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -173,3 +173,15 @@ def test_epochs_of_another_length_end_where_they_should(kind):
     assert [sum(map(len, batches)) for batches in trained] == [len(LABELS), *[sampler.pruner.keep_count] * 2]
     for batches in trained:
         assert len({id for batch in batches for id in batch}) == sum(map(len, batches))
+
+
+def test_batches_that_come_late_have_the_weights_of_their_own_epoch():
+    sampler, ids, losses, weights = weighted_epoch()
+    count = len(ids) // 2
+    sampler.observe(ids[:count], losses[:count] + 9)  # so that the others lie below the mean, and have more weight next
+    sampler.set_epoch(2)
+    following = dict(zip(sampler._epoch.ids.tolist(), sampler._epoch.weights.tolist(), strict=True))
+    others = [following.get(id, weight) != weight for id, weight in zip(ids.tolist(), weights.tolist(), strict=True)]
+    assert any(others[count:]), "no sample has another weight in the next epoch: this would test nothing"
+    for late in torch.arange(count, len(ids)).split(BATCH):
+        torch.testing.assert_close(sampler.observe(ids[late], losses[late]), (losses * weights)[late].mean())

@@ -1,5 +1,6 @@
 """PruningSampler in one process."""
 
+import copy
 import io
 import warnings
 from typing import NamedTuple
@@ -212,15 +213,55 @@ def test_returns_the_mean_loss_with_its_gradient():
 
 @pytest.mark.parametrize("form", [torch.Tensor.clone, torch.Tensor.numpy, torch.Tensor.tolist])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_weighs_where_the_method_does(form, dtype):
+@pytest.mark.parametrize("order", ["as handed out", "last batch first", "mixed"])
+def test_weighs_where_the_method_does(form, dtype, order):
     sampler, all_ids, all_losses, all_weights = weighted_epoch()
-    for ids, losses, weights in zip(*(part.split(BATCH) for part in (all_ids, all_losses, all_weights)), strict=True):
+    batches = list(zip(*(part.split(BATCH) for part in (all_ids, all_losses, all_weights)), strict=True))
+    if order == "last batch first":
+        batches = [batches[-1], *batches[:-1]]
+    if order == "mixed":
+        places = torch.randperm(len(all_ids), generator=torch.Generator().manual_seed(1)).split(BATCH)
+        batches = [(all_ids[part], all_losses[part], all_weights[part]) for part in places]
+    for ids, losses, weights in batches:
         losses = losses.to(dtype).requires_grad_()
         mean = sampler.observe(form(ids), losses)
         mean.backward()
         torch.testing.assert_close(mean, (losses * weights).mean().to(dtype))
         torch.testing.assert_close(losses.grad, weights.to(dtype) / len(ids))
     assert sampler.epoch_done
+
+
+def test_a_copy_weighs_as_the_original_does():
+    sampler, ids, losses, weights = weighted_epoch()
+    sampler.observe(ids[:BATCH], losses[:BATCH])
+    copied = copy.deepcopy(sampler)
+    places = slice(BATCH, 2 * BATCH)
+    for each in (sampler, copied):
+        each.observe(ids[places], losses[places])
+        rest = slice(2 * BATCH, 3 * BATCH)
+        torch.testing.assert_close(each.observe(ids[rest], losses[rest]), (losses * weights)[rest].mean())
+
+
+@pytest.mark.parametrize("method", ["rs2", "infobatch"])
+def test_losses_of_evaluation_do_not_spoil_those_of_training(method):
+    """The first batches of a size may come without gradients, as those of the pass before training do."""
+    sampler = make_sampler(method)
+    sampler.set_epoch(0)
+    batches = torch.tensor(list(sampler)).split(11)
+    with torch.inference_mode():
+        for ids in batches[:3]:
+            sampler.observe(ids, losses_of(ids, 0))
+    losses = losses_of(batches[3], 0).requires_grad_()
+    sampler.observe(batches[3], losses).backward()
+    torch.testing.assert_close(losses.grad, torch.full((11,), 1 / 11))
+
+
+def test_means_keep_their_precision_under_autocast():
+    sampler, ids, losses, weights = weighted_epoch()
+    with torch.autocast("cpu", torch.bfloat16):
+        means = [sampler.observe(*batch) for batch in zip(ids.split(BATCH), losses.split(BATCH), strict=True)]
+    expected = [batch.mean() for batch in (losses * weights).split(BATCH)]
+    torch.testing.assert_close(means, expected)
 
 
 def test_weights_do_not_depend_on_the_default_type():

@@ -5,6 +5,7 @@
 
 #include "core/keys.hpp"
 #include "core/member_blocks.hpp"
+#include "core/prefetch.hpp"
 
 namespace rcap {
 namespace {
@@ -72,9 +73,7 @@ void LossMemory::record_initial(std::span<const SampleId> ids, std::span<const f
   });
 }
 
-void LossMemory::prefetch(std::span<const SampleId> ids) const {
-  for (const SampleId id : ids) __builtin_prefetch(&losses_[static_cast<std::size_t>(id)], 1, 2);
-}
+void LossMemory::prefetch(std::span<const SampleId> ids) const { prefetch_numbers(losses_, ids); }
 
 void LossMemory::record(std::span<const SampleId> ids, std::span<const float> losses) {
   for (std::size_t i = 0; i < ids.size(); ++i) {

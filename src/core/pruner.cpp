@@ -217,9 +217,8 @@ void Pruner::observe_any_late(std::span<const SampleId> ids, std::span<const Rea
   check_sizes("observe_late", ids.size(), losses.size());
   if (epoch_ < 0) {
     throw InvalidArgument(
-        "observe_late: nothing is selected yet, so that no loss can be late; losses from before "
-        "the "
-        "first epoch go to observe");
+        "observe_late: nothing is selected yet, so no loss can be late; observe takes losses from "
+        "before the first epoch");
   }
   check_that_ids_exist("observe_late", ids);
   std::vector<SampleId> sorted(ids.begin(), ids.end());

@@ -2,11 +2,13 @@
 
 import dataclasses
 import enum
+import functools
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from .._core import _gather_weights, _weigh_in_order
 from ._device_losses import copied_to
 
 NOTHING = np.empty(0, np.int64)
@@ -19,6 +21,13 @@ class Phase(enum.Enum):
     HANDED_OUT = enum.auto()  # a pass came to its end, or a loaded state leaves nothing to hand out
 
 
+@functools.lru_cache(maxsize=8)
+def _even_factors(count: int) -> torch.Tensor:
+    """What makes a sum of losses their mean; a loop has batches of one size or two."""
+    with torch.inference_mode(False):  # a first batch may be one of evaluation
+        return torch.full((count,), 1 / count, dtype=torch.float32)
+
+
 @dataclasses.dataclass(eq=False)
 class Epoch:
     """What an epoch trains on, and what has been handed out and observed of it."""
@@ -26,27 +35,65 @@ class Epoch:
     number: int
     phase: Phase
     ids: NDArray[np.int64]  # what all ranks train on, in training order
-    weights: torch.Tensor | None = None  # of every sample of the data set, where the method weighs them
+    weights: torch.Tensor | None = None  # beside the ids, where the method weighs samples
+    sample_count: int = 0  # of the data set
     part: NDArray[np.int64] = dataclasses.field(default_factory=lambda: NOTHING)  # what the pass hands to this rank
     observed: int = 0  # how many samples of it this rank has observed
     batches: int = 0  # how many calls brought them
     first_batch: int = 0  # the size of the first one
-    _weights_on: dict[torch.device, torch.Tensor] = dataclasses.field(default_factory=dict)
+    _order: torch.Tensor | None = None  # the part, where the pass hands out the ids of the epoch in their order
+    _table: torch.Tensor | None = None
+    _table_on: dict[torch.device, torch.Tensor] = dataclasses.field(default_factory=dict)
 
     @property
     def over(self) -> bool:
         """Whether all was handed out and observed. Workers ask for samples long before these are observed."""
         return self.phase is Phase.HANDED_OUT and self.observed >= len(self.part)
 
-    def weights_beside(self, ids: torch.Tensor) -> torch.Tensor:
-        """The weights of samples whose ids have come to be on a device; all weights are copied there once an epoch."""
+    @property
+    def table(self) -> torch.Tensor:
+        """The weight of every sample of the data set, for batches whose place in the order is not known."""
+        if self._table is None:
+            assert self.weights is not None
+            self._table = torch.ones(self.sample_count, dtype=torch.float32)
+            self._table.numpy()[self.ids] = self.weights.numpy()
+        return self._table
+
+    def table_beside(self, ids: torch.Tensor) -> torch.Tensor:
+        """The table where these ids are; it is copied to a device once an epoch."""
+        if ids.device not in self._table_on:
+            self._table_on[ids.device] = copied_to(ids.device, self.table)
+        return self._table_on[ids.device]
+
+    def weights_of(self, ids: NDArray[np.int64], first: int) -> NDArray[np.float32]:
+        """The weights of a batch.
+
+        Args:
+            ids: On the host.
+            first: How many samples of the pass came before. Most loaders give batches in the order in which they were
+                handed out: there the weights lie side by side, and the table need not be made.
+        """
         assert self.weights is not None
-        if ids.device not in self._weights_on:
-            self._weights_on[ids.device] = copied_to(ids.device, self.weights)
-        return torch.take(self._weights_on[ids.device], ids)
+        if self._order is not None and np.array_equal(self.part[first:first + len(ids)], ids):
+            return self.weights.numpy()[first:first + len(ids)]
+        weights: NDArray[np.float32] = self.table.numpy()[ids]
+        return weights
+
+    def factors(self, ids_at: int, count: int) -> torch.Tensor:
+        """What each loss of the next batch counts in the mean of it, from the address of int64 ids on the host."""
+        if self.weights is None:
+            return _even_factors(count)
+        factors = torch.empty(count, dtype=torch.float32)
+        out = factors.data_ptr()
+        if self._order is None or not _weigh_in_order(self._order.data_ptr(), self.weights.data_ptr(),
+                                                      len(self.part), self.observed, ids_at, out, count):
+            _gather_weights(self.table.data_ptr(), ids_at, out, count)
+        return factors
 
     def begin_pass(self, part: NDArray[np.int64]) -> None:
         self.phase, self.part, self.observed, self.batches = Phase.UNDER_WAY, part, 0, 0
+        begins_as_the_epoch = part.strides == self.ids.strides and part.ctypes.data == self.ids.ctypes.data
+        self._order = torch.from_numpy(part) if begins_as_the_epoch and self.weights is not None else None
 
     def end_pass(self, part: NDArray[np.int64]) -> None:
         """A pass came to its end; that says nothing where another one has begun since."""

@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 
 from .. import InvalidArgument, Pruner
-from .._core import _gather_weights
 from ._device_losses import Batch, DeviceLosses, can_copy_ahead, in_single_precision, on_host
 from ._epoch import NOTHING, Epoch, Phase
 from ._pass import LossLog
@@ -21,12 +20,14 @@ from ._ranks import ROUNDING, LocalLosses, Ranks
 class _Before:
     """The epoch before this one, where losses of it may still come."""
 
-    number: int
-    handed_out: int  # to this rank
+    epoch: Epoch
     missing: NDArray[np.int64]  # those of which no loss has come, in the order in which they were handed out
     owed: NDArray[np.int64]  # those of them that no other rank has told of; the others fill up the last batches
-    batch_size: int
     reported: bool = False
+
+    @property
+    def handed_out(self) -> int:  # to this rank
+        return len(self.epoch.part)
 
 
 class Observer:
@@ -42,6 +43,7 @@ class Observer:
         self._keeps_bad = bad_losses == "keep"
         self._local = LocalLosses(pruner.sample_count, learns=pruner.learns, keeps_bad=self._keeps_bad)
         self._coming = DeviceLosses()
+        self._begun = 0  # how many losses of the pass it was given
         self._copies_ahead: dict[str, bool] = {}  # by the type of a device
         self._before: _Before | None = None
         self._log: LossLog | None = None
@@ -58,7 +60,7 @@ class Observer:
 
     def begin_pass(self, own: NDArray[np.int64]) -> None:
         """The pass hands out its part, of which `own` is reported by this rank, the rest by others."""
-        self._log, self._is_plain = None, False
+        self._log, self._is_plain, self._begun = None, False, 0
         if self._ranks.size > 1:
             self._local.expect(own, repeats=self._epoch.part)
 
@@ -93,7 +95,7 @@ class Observer:
         missing = owed
         if self._ranks.size > 1:
             missing, owed = self._local.unobserved(epoch.part), self._local.owed(owed)
-        self._before = _Before(epoch.number, len(epoch.part), missing, owed, epoch.first_batch)
+        self._before = _Before(epoch, missing, owed)
 
     def warn_if_nothing_came(self) -> None:
         """For the end of an epoch that nobody fetches beyond."""
@@ -101,8 +103,8 @@ class Observer:
         if before is None or before.reported or len(before.missing) < before.handed_out or not self._pruner.learns:
             return
         before.reported = True
-        warnings.warn(f"no loss was observed in epoch {before.number}, so {self._pruner.method} learns nothing: call "
-                      "sampler.observe(ids, losses) for every batch", RuntimeWarning, stacklevel=4)
+        warnings.warn(f"no loss was observed in epoch {before.epoch.number}, so {self._pruner.method} learns nothing: "
+                      "call sampler.observe(ids, losses) for every batch", RuntimeWarning, stacklevel=4)
 
     def _pending(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Those of these samples whose loss the pruner does not know yet."""
@@ -128,11 +130,12 @@ class Observer:
         if not losses.is_cpu and self._copies(losses.device):
             return self._observe_ahead(ids, losses)
         numbers = on_host(ids) if isinstance(ids, torch.Tensor) else np.asarray(ids)
-        self._record(numbers, on_host(in_single_precision(losses)))
-        weights = self._epoch.weights
-        if weights is None:
+        first = self._epoch.observed
+        epoch = self._record(numbers, on_host(in_single_precision(losses)))
+        if epoch.weights is None:
             return losses.mean()
-        return (losses * weights[torch.from_numpy(numbers)].to(losses.device, losses.dtype)).mean()
+        weights = torch.from_numpy(epoch.weights_of(numbers, first)).to(losses.device, losses.dtype)
+        return (losses * weights).mean()
 
     def _observe_in_place(self, ids: torch.Tensor, losses: torch.Tensor) -> torch.Tensor | None:
         """As `observe`; nothing where it may be a batch of the epoch before."""
@@ -143,19 +146,15 @@ class Observer:
             if self._before is None:
                 raise
             return None
+        factors = epoch.factors(ids_at, count)
         epoch.observed += count
         epoch.batches += 1
-        if epoch.weights is None:
-            return losses.mean()
-        weights = torch.empty_like(losses)
-        _gather_weights(epoch.weights.data_ptr(), ids_at, weights.data_ptr(), count, 1 / count)
-        return torch.dot(losses, weights)
+        return torch.dot(losses, factors)  # in half the time of a mean
 
-    def _record(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
-        """Takes losses that are on the host."""
+    def _record(self, ids: NDArray[Any], losses: NDArray[Any]) -> Epoch:
+        """Takes losses that are on the host; the epoch whose they are."""
         if self._before is not None and self._is_late(ids):
-            self._record_late(ids, losses)
-            return
+            return self._record_late(ids, losses)
         if self._epoch.batches == 0:
             self._look_at_first_batch(ids)
         if self._ranks.size > 1:
@@ -172,6 +171,7 @@ class Observer:
             self._log.add(ids, losses)
         else:
             self._is_plain = self._ranks.size == 1 and not self._keeps_bad
+        return self._epoch
 
     def _look_at_first_batch(self, ids: NDArray[Any]) -> None:
         if self._before is not None:
@@ -201,16 +201,18 @@ class Observer:
             raise InvalidArgument(f"observe: {len(losses)} losses for {len(ids)} ids; give one loss per sample, not "
                                   "the mean of a batch")
         place = self._epoch.number, self._epoch.batches + len(self._coming)
-        table = self._epoch.weights
         weights: torch.Tensor | None
         if isinstance(ids, torch.Tensor) and not ids.is_cpu:
+            epoch = self._epoch
             self._coming.begin(place, ids, losses, None)
-            weights = None if table is None else self._epoch.weights_beside(ids).to(losses.dtype)
+            weights = None if epoch.weights is None else torch.take(epoch.table_beside(ids), ids).to(losses.dtype)
         else:
             # A copy: the loader may use its memory again.
             numbers = ids.numpy().copy() if isinstance(ids, torch.Tensor) else np.array(ids)
-            looked_up = None if table is None else table.numpy()[numbers]
+            epoch = self._before.epoch if self._before is not None and self._is_late(numbers) else self._epoch
+            looked_up = None if epoch.weights is None else epoch.weights_of(numbers, self._begun)
             weights = self._coming.begin(place, numbers, losses, looked_up)
+        self._begun += len(losses)
         self._take(wait=False)
         return losses.mean() if weights is None else (losses * weights).mean()
 
@@ -242,7 +244,7 @@ class Observer:
         fitting = self._local.unobserved(ids) if self._ranks.size > 1 else self._pending(ids)
         return bool(np.isin(ids, missing).all()) and len(fitting) < len(ids)
 
-    def _record_late(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
+    def _record_late(self, ids: NDArray[Any], losses: NDArray[Any]) -> Epoch:
         assert self._before is not None
         before = self._before
         wanted = np.isin(ids, before.owed)
@@ -255,24 +257,25 @@ class Observer:
         before.missing = before.missing[~np.isin(before.missing, ids)]
         if len(before.missing) == 0:
             self._before = None
+        return before.epoch
 
     def _report(self, before: _Before) -> None:
         """Says that samples of the epoch before were never observed, once the losses of this one begin to come."""
         if before.reported:
             return
         before.reported = True
-        missing, size = len(before.missing), self._ranks.size
+        missing, size, batch_size = len(before.missing), self._ranks.size, before.epoch.first_batch
         observed = before.handed_out - missing
         cause = ("call sampler.observe(ids, losses) for every batch; PruningSampler(..., bad_losses=\"keep\") takes "
                  "batches whose losses are not finite")
-        is_a_part = abs(observed * size - before.handed_out) <= size * before.batch_size < before.handed_out / 2
+        is_a_part = abs(observed * size - before.handed_out) <= size * batch_size < before.handed_out / 2
         if size > 1 and is_a_part:
             cause = f"they seem to have been shared out twice, over {size} ranks each time. {_HOW_TO_SHARE_ONCE}"
-        elif missing < before.batch_size:
-            cause = (f"the loader seems to drop its last batch; make the sampler with batch_size={before.batch_size}, "
-                     "and no sample is drawn in vain")
-        warnings.warn(f"epoch {before.number}: {before.handed_out} samples were handed out and {observed} observed: "
-                      f"{cause}", RuntimeWarning, stacklevel=5)
+        elif missing < batch_size:
+            cause = (f"the loader seems to drop its last batch; make the sampler with batch_size={batch_size}, and no "
+                     "sample is drawn in vain")
+        warnings.warn(f"epoch {before.epoch.number}: {before.handed_out} samples were handed out and {observed} "
+                      f"observed: {cause}", RuntimeWarning, stacklevel=5)
 
     # ---- several ranks
 

@@ -350,13 +350,9 @@ class PruningSampler(Sampler[int]):
                                   "be trained; choose a smaller batch_size")
 
     def _make_epoch(self, number: int) -> Epoch:
-        selection, weights = self.pruner.select_in_order(number), None
-        if selection.weights is not None:
-            weights = self._epoch.weights  # its memory serves every epoch; only selected samples are looked up
-            if weights is None:
-                weights = torch.ones(self.pruner.sample_count, dtype=torch.float32)
-            weights.numpy()[selection.ids] = selection.weights
-        return Epoch(number, Phase.SELECTED, selection.ids, weights)
+        selection = self.pruner.select_in_order(number)
+        weights = None if selection.weights is None else torch.from_numpy(selection.weights)
+        return Epoch(number, Phase.SELECTED, selection.ids, weights, self.pruner.sample_count)
 
     def _pending_count(self) -> int:
         """How many samples of the epoch have not been observed; of the pruner's, which may be ahead."""

@@ -1,5 +1,6 @@
 #include "rcap/core/pruners/bandit_pruner.hpp"
 
+#include "core/prefetch.hpp"
 #include "core/saturate.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/top_scores.hpp"
@@ -34,6 +35,11 @@ BanditPruner::BanditPruner(std::shared_ptr<const ClassIndex> classes, const Comm
       variances_(options.rule == BanditRule::Ucb ? means_.size() : 0),
       seen_(this->classes().sample_count()) {
   check_options(options);
+}
+
+void BanditPruner::prefetch(std::span<const SampleId> ids) const {
+  prefetch_numbers(means_, ids);
+  if (!variances_.empty()) prefetch_numbers(variances_, ids);
 }
 
 void BanditPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/chunks.hpp"
+#include "core/prefetch.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
@@ -112,6 +113,10 @@ void InfoBatchPruner::cut_to_budget(std::int64_t epoch, SampleSet& selected,
                          stream(Purpose::Budget, epoch), workers);
   }
   used_batches_ += std::min(wanted, left);
+}
+
+void InfoBatchPruner::prefetch(std::span<const SampleId> ids) const {
+  prefetch_numbers(scores_, ids);
 }
 
 void InfoBatchPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/prefetch.hpp"
 #include "rcap/core/top_scores.hpp"
 
 namespace rcap {
@@ -13,6 +14,10 @@ TopLossPruner::TopLossPruner(std::shared_ptr<const ClassIndex> classes, const Co
 
 void TopLossPruner::make_selection(std::int64_t, SampleSet& selected, const Workers&) {
   selected = top_scores(losses_, keep_count());
+}
+
+void TopLossPruner::prefetch(std::span<const SampleId> ids) const {
+  prefetch_numbers(losses_, ids);
 }
 
 void TopLossPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {

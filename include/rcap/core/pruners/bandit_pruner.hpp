@@ -60,6 +60,7 @@ class BanditPruner final : public Pruner {
                                                          std::int64_t batch_size) const override;
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
+  void prefetch(std::span<const SampleId> ids) const override;
   void list_state(StateFields& fields) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);

@@ -42,6 +42,7 @@ class InfoBatchPruner final : public Pruner {
                                                          std::int64_t batch_size) const override;
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
+  void prefetch(std::span<const SampleId> ids) const override;
   void weigh(std::span<const SampleId> ids, const Workers& workers,
              std::vector<float>& weights) override;
   void list_state(StateFields& fields) override;

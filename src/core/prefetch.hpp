@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+
+#include "rcap/core/ids.hpp"
+
+namespace rcap {
+
+/// Fetches the numbers of these samples ahead of time, to be written: batches come in random order,
+/// and one by one each would be waited for.
+inline void prefetch_numbers(std::span<const float> numbers, std::span<const SampleId> ids) {
+  for (const SampleId id : ids) {
+    __builtin_prefetch(numbers.data() + static_cast<std::size_t>(id), 1, 2);
+  }
+}
+
+}  // namespace rcap
