@@ -222,7 +222,21 @@ void bind_pruner(nb::module_& module) {
       .def_ro("weights", &PySelection::weights,
               nb::for_getter(nb::sig("def weights(self) -> NDArray[numpy.float32] | None")),
               "The factor of each sample's loss, beside its id; None where all are 1.")
-      .def("__len__", [](const PySelection& self) { return nb::len(self.ids); });
+      .def("__len__", [](const PySelection& self) { return nb::len(self.ids); })
+      .def("__repr__",
+           [](const PySelection& self) {
+             return "Selection(epoch " + std::to_string(self.epoch) + ", " +
+                    counted(static_cast<std::int64_t>(nb::len(self.ids)), "sample", "samples") +
+                    (self.weights.is_none() ? ")" : ", weighted)");
+           })
+      .def("__getstate__",
+           [](const PySelection& self) {
+             return nb::make_tuple(self.epoch, self.ids, self.weights);
+           })
+      .def("__setstate__", [](PySelection& self, const nb::tuple& parts) {
+        if (parts.size() != 3) throw InvalidArgument("not the state of a Selection");
+        new (&self) PySelection{nb::cast<std::int64_t>(parts[0]), parts[1], parts[2]};
+      });
 
   nb::class_<PrunerHandle>(
       module, "Pruner",

@@ -3,6 +3,8 @@
 import pathlib
 import sys
 
+from lightning.pytorch.callbacks import Callback
+
 import rcap
 from rcap.lightning import PruningSampler
 from ranks import check_same_state, check_two_parts
@@ -39,6 +41,25 @@ def train(folder):
             assert same_weights(rest, whole), (method, point)
 
 
+class CheckRanks(Callback):
+    """Looks at the copies of the sampler, in the processes that have them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def on_train_end(self, trainer, module):
+        sampler = module.recorder.sampler
+        assert sampler.rank_count == 2
+        check_two_parts(module.recorder, sampler.pruner)
+        check_same_state(sampler.pruner)
+        (self.folder / f"rank-{trainer.global_rank}").touch()
+
+
+def spawned(folder):
+    network = fit("rcap", folder, [CheckRanks(folder)], strategy="ddp_spawn")
+    assert network.recorder.sampler.pruner.epoch == -1  # the one of this process is where it was
+
+
 def wrapped(folder):
     try:
         fit("rs2", folder, use_distributed_sampler=True)
@@ -49,4 +70,4 @@ def wrapped(folder):
 
 
 if __name__ == "__main__":
-    {"train": train, "wrapped": wrapped}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"train": train, "spawned": spawned, "wrapped": wrapped}[sys.argv[1]](pathlib.Path(sys.argv[2]))

@@ -118,6 +118,35 @@ class Described(rcap.RCAP):
         self.words = words
 
 
+def select_first(pruner):
+    return pruner.select(0)
+
+
+def same_selection(one, other):
+    return one.epoch == other.epoch and np.array_equal(one.ids, other.ids) and (
+        one.weights is other.weights is None or np.array_equal(one.weights, other.weights))
+
+
+def test_processes_of_joblib_select_as_this_one_does():
+    joblib = pytest.importorskip("joblib")
+    methods = ["rcap", "infobatch", "ucb"]
+    chosen = joblib.Parallel(n_jobs=2)(joblib.delayed(select_first)(pruner_of(method)) for method in methods)
+    for method, selection in zip(methods, chosen, strict=True):
+        assert same_selection(selection, select_first(pruner_of(method))), method
+
+
+@pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES)
+def test_a_selection_can_be_copied_and_says_what_it_is(make_copy):
+    pruner = pruner_of("infobatch", annealing=1.0)
+    plain = pruner.select(0)
+    pruner.observe(plain.ids, LOSSES[plain.ids])
+    weighted = pruner.select(1)
+    assert weighted.weights is not None
+    assert same_selection(make_copy(plain), plain) and same_selection(make_copy(weighted), weighted)
+    assert repr(make_copy(plain)) == "Selection(epoch 0, 100 samples)"
+    assert repr(weighted) == f"Selection(epoch 1, {len(weighted)} samples, weighted)"
+
+
 @pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES)
 def test_copies_of_a_derived_class_keep_what_it_has_added(make_copy):
     pruner = Described(["a"])

@@ -75,12 +75,12 @@ def make_trainer(folder, callbacks, method="rs2", **options):
 
 
 def fit(method, folder, workers=0, persistent=False, callbacks=(), checkpoint=None, validate=False, pruner=None,
-        **options):
+        loader=make_loader, **options):
     sampler = PruningSampler(pruner or make_pruner(method))
     network = Network(sampler)
     trainer = make_trainer(folder, [make_callback(sampler), *callbacks], method, **options)
     validation = DataLoader(make_dataset(), batch_size=128) if validate else None
-    trainer.fit(network, make_loader(sampler, workers, persistent), validation, ckpt_path=checkpoint)
+    trainer.fit(network, loader(sampler, workers, persistent), validation, ckpt_path=checkpoint)
     return network
 
 
@@ -98,6 +98,25 @@ def test_workers_change_nothing(method, persistent, tmp_path):
     assert [helped.recorder.batches(epoch) for epoch in range(EPOCHS)] == [
         alone.recorder.batches(epoch) for epoch in range(EPOCHS)]
     assert same_weights(helped, alone)
+
+
+def own_loader(sampler, workers=0, persistent=False):
+    """The sampler's own, which gives ids as arrays."""
+    return sampler.loader(make_dataset(), batch_size=BATCH, num_workers=workers, persistent_workers=persistent)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("workers", [0, 2])
+def test_the_loader_of_the_sampler_trains_the_same(method, workers, tmp_path):
+    whole = fit(method, tmp_path / "whole")
+    own = fit(method, tmp_path / "own", workers, loader=own_loader, callbacks=checkpoints(tmp_path / "own"))
+    assert [own.recorder.batches(epoch) for epoch in range(EPOCHS)] == [
+        whole.recorder.batches(epoch) for epoch in range(EPOCHS)]
+    assert same_weights(own, whole)
+    checkpoint = tmp_path / "own" / f"batch-step={len(whole.recorder.batches(0)) + 2}.ckpt"
+    rest = fit(method, tmp_path / "rest", workers, loader=own_loader, checkpoint=checkpoint)
+    check_rest(rest.recorder, whole.recorder)
+    assert rest.recorder.seen and same_weights(rest, whole)
 
 
 def test_the_pass_before_training_leaves_the_network_as_it_was(tmp_path):
@@ -258,11 +277,14 @@ class TestSaysWhatIsWrong:
         assert "rcap.lightning needs the package lightning: pip install lightning" in result.stderr
 
 
-def torchrun(ranks, job, folder):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}",
-               str(HERE / "lightning_job.py"), job, str(folder)]
+def run_job(job, folder, launcher=()):
+    command = [sys.executable, *launcher, str(HERE / "lightning_job.py"), job, str(folder)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=HERE, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def torchrun(ranks, job, folder):
+    run_job(job, folder, ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"])
 
 
 def test_two_processes_share_the_selection_and_resume(tmp_path):
@@ -271,3 +293,8 @@ def test_two_processes_share_the_selection_and_resume(tmp_path):
 
 def test_two_processes_with_a_sampler_around_the_sampler(tmp_path):
     torchrun(2, "wrapped", tmp_path)
+
+
+def test_processes_that_are_spawned_train_copies(tmp_path):
+    run_job("spawned", tmp_path)
+    assert sorted(path.name for path in tmp_path.glob("rank-*")) == ["rank-0", "rank-1"]
