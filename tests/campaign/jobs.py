@@ -67,7 +67,7 @@ class Job(abc.ABC):
 
 
 class Select(Job):
-    """The second call of the loop that the README shows."""
+    """The second call of the loop of docs/select.md."""
 
     refuses_whole = True
 
