@@ -61,6 +61,7 @@ class PruningMixin(Trainer):
 
     Args:
         pruner: Selects the samples; made with the labels of `train_dataset`, in its order.
+        watch: Whether `trainer.sampler.report()` shall tell losses and coverage of the classes.
         *args: For Trainer.
         **kwargs: For Trainer.
 
@@ -71,12 +72,13 @@ class PruningMixin(Trainer):
     # What compute_loss returns is the mean of a batch: Trainer divides it by the steps that it accumulates.
     loss_is_scaled_for_ga = False
 
-    def __init__(self, *args: Any, pruner: Pruner, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, pruner: Pruner, watch: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._check_arguments(pruner)
         dropped = self.args.train_batch_size if self.args.dataloader_drop_last else None
         # Trainer counts the epochs, and after a resume it skips the batches that are done, without loading them.
-        self.sampler = PruningSampler(pruner, batch_size=dropped, hands_out="whole", counts_epochs=False)
+        self.sampler = PruningSampler(pruner, batch_size=dropped, hands_out="whole", counts_epochs=False,
+                                      watch=watch)
 
     def _check_arguments(self, pruner: Pruner) -> None:
         dataset: Any = self.train_dataset

@@ -211,6 +211,15 @@ nb::object class_sizes(const PrunerHandle& self) {
   return nb::cast(as_numpy(std::vector<std::int64_t>(sizes.begin(), sizes.end())));
 }
 
+/// The labels where they are: the pruner lives as long as the array.
+nb::object view_of_labels(nb::handle self) {
+  const ClassIndex& classes = nb::cast<const PrunerHandle&>(self).pruner->classes();
+  return classes.visit([&]<class T>(std::span<const T> labels) {
+    return nb::cast(
+        nb::ndarray<nb::numpy, const T, nb::ndim<1>>(labels.data(), {labels.size()}, self));
+  });
+}
+
 }  // namespace
 
 void bind_pruner(nb::module_& module) {
@@ -270,6 +279,10 @@ void bind_pruner(nb::module_& module) {
                    [](const PrunerHandle& self) { return self.pruner->classes().class_count(); })
       .def_prop_ro("class_sizes", class_sizes,
                    nb::for_getter(nb::sig("def class_sizes(self) -> NDArray[numpy.int64]")))
+      .def_prop_ro(
+          "labels", view_of_labels,
+          nb::for_getter(nb::sig("def labels(self) -> NDArray[numpy.unsignedinteger[typing.Any]]")),
+          "The class of every sample, in the narrowest type that holds all; read-only, no copy.")
       .def_prop_ro(
           "label_fingerprint",
           [](const PrunerHandle& self) { return self.pruner->classes().fingerprint(); },

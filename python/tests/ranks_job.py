@@ -254,9 +254,37 @@ def too_early(sampler):
     refused(lambda: list(sampler), "it was made for 1 ranks, now there are 2; make it after")
 
 
+def watch(folder):
+    """All ranks report the same, as one process would that sees all losses; a rank may ask alone."""
+    sampler = make_sampler("rcap", watch=True)
+    alone, times = fresh("rcap").pruner, np.zeros(len(LABELS), int)
+    alone.observe(np.arange(len(LABELS)), losses_of(np.arange(len(LABELS)), 7).numpy())
+    for epoch in range(EPOCHS):
+        sampler.set_epoch(epoch)
+        ids = list(sampler)
+        sampler.observe(ids, losses_of(ids, epoch))
+        if dist.get_rank() == 1:
+            assert (sampler.report().epoch, sampler.report().observed, sampler.report().loss_epoch) == (
+                epoch, 0, epoch - 1)  # losses count when they were exchanged
+        selected = alone.select(epoch).ids
+        alone.observe(selected, losses_of(selected, epoch).numpy())
+        times[selected] += 1
+    sampler.synchronize()
+    found = of_all_ranks(sampler.report().as_dict())
+    assert found[0] == found[1]
+    report, losses = sampler.report(), losses_of(selected, EPOCHS - 1).double().numpy()
+    assert (report.seen, report.observed, report.loss_count) == ((times > 0).sum(), len(selected), len(selected))
+    assert report.repeats == times.sum() / (times > 0).sum()
+    for number, loss in enumerate(report.class_losses):
+        assert abs(loss - losses[LABELS[selected] == number].mean()) < 1e-6, number
+    resumed = PruningSampler(fresh("rcap").pruner, watch=True)
+    resumed.load_state_dict(sampler.state_dict())
+    assert resumed.report().as_dict() == report.as_dict()
+
+
 JOBS = {"once": run_once, "stop": stop_in_the_middle, "go-on": go_on, "crash": crash_once, "disagree": disagree,
         "mistakes": mistakes, "late": late, "skips": skips, "ahead": ahead, "shared twice": shared_twice,
-        "lengths": lengths, "initial": initial_pass, "matrix": lambda _: run_matrix()}
+        "lengths": lengths, "initial": initial_pass, "watch": watch, "matrix": lambda _: run_matrix()}
 
 if __name__ == "__main__":
     made_before = PruningSampler(rcap.RS2(LABELS))

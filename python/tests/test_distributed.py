@@ -61,7 +61,7 @@ def test_a_killed_rank_is_restarted_from_the_checkpoint(tmp_path):
 
 
 @pytest.mark.parametrize("job", [
-    "disagree", "mistakes", "late", "skips", "ahead", "shared twice", "lengths", "initial", "early"])
+    "disagree", "mistakes", "late", "skips", "ahead", "shared twice", "lengths", "initial", "watch", "early"])
 def test_two_ranks(job, tmp_path):
     """What each job proves, ranks_job.py says."""
     torchrun(2, job, tmp_path)

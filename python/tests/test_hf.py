@@ -63,13 +63,13 @@ class PruningTrainer(PruningMixin, Trainer):
             self.sampler = plain
 
 
-def make_trainer(method, folder, pruner=None, dataset=None, kind=PruningTrainer, **options):
+def make_trainer(method, folder, pruner=None, dataset=None, kind=PruningTrainer, watch=False, **options):
     settings = dict(
         num_train_epochs=EPOCHS, per_device_train_batch_size=BATCH, learning_rate=0.1, optim="sgd", seed=1,
         report_to="none", save_strategy="no", logging_strategy="no", disable_tqdm=True, use_cpu=True)
     arguments = TrainingArguments(str(folder), **{**settings, **options})
     return kind(model=Network(), args=arguments, train_dataset=dataset or Rows(), eval_dataset=Rows(20),
-                pruner=pruner or make_pruner(method))
+                pruner=pruner or make_pruner(method), watch=watch)
 
 
 @pytest.mark.parametrize("bf16", [False, True])
@@ -123,6 +123,16 @@ def test_a_resumed_run_ends_as_if_never_stopped(method, workers, tmp_path):
         assert sum(-(-len(rest.recorder.batches(epoch)) // 2) for epoch in range(EPOCHS)) == sum(steps) - step
         assert same_weights(rest.model, whole.model), step
         assert rest.sampler.pruner.state() == whole.sampler.pruner.state(), step
+
+
+def test_the_sampler_reports_also_after_a_resume(tmp_path):
+    trainer = make_trainer("rs2", tmp_path, watch=True, save_strategy="epoch")
+    trainer.train()
+    resumed = make_trainer("rs2", tmp_path, watch=True)
+    resumed.train(resume_from_checkpoint=sorted(map(str, tmp_path.glob("checkpoint-*")), key=len)[0])
+    for each in (trainer, resumed):
+        report = each.sampler.report()
+        assert (report.epoch, report.observed, report.seen, report.watched_since) == (EPOCHS - 1, 92, 205, 0)
 
 
 def test_the_learning_rate_falls_over_the_true_number_of_steps(tmp_path):

@@ -32,9 +32,9 @@ METHODS = {"rcap": {"initial_loss": "first-epoch"}, "infobatch": DYNAMIC["infoba
 class Run:
     """A sampler and its loader, and what was trained: the batches by epoch."""
 
-    def __init__(self, method="rcap", workers=0, by_batch=False, **options):
+    def __init__(self, method="rcap", workers=0, by_batch=False, watch=False, **options):
         pruner = rcap.make_pruner(method, LABELS, pruning_rate=0.6, seed=5, **METHODS[method])
-        self.sampler = PruningSampler(pruner)
+        self.sampler = PruningSampler(pruner, watch=watch)
         samples = {"sampler": self.sampler, "batch_size": BATCH}
         if by_batch:
             samples = {"batch_sampler": PruningBatchSampler(self.sampler, BATCH)}
@@ -114,6 +114,18 @@ def test_goes_on_batch_by_batch(workers, stop, whole):
     first = Run(workers=workers, by_batch=True).train(stop=lambda *now: now == stop)
     rest = Run(workers=workers, by_batch=True).load(checkpoint(first, "loader")).train(2 if stop[1] is None else 1)
     check_together(first, rest, whole["rcap"])
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_report_goes_on_from_the_state_of_the_loader(workers):
+    expected = Run(watch=True).train().sampler.report()
+    first = Run(workers=workers, by_batch=True, watch=True).train(stop=lambda *now: now == (1, 4))
+    rest = Run(workers=workers, by_batch=True, watch=True).load(checkpoint(first, "loader")).train(1)
+    found = rest.sampler.report()
+    assert found.as_dict() | {"loss": None, "class_losses": None} == expected.as_dict() | {
+        "loss": None, "class_losses": None}
+    assert found.class_losses == pytest.approx(expected.class_losses)
+    assert found.watched_since == 0
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -37,6 +37,7 @@ class Epoch:
     ids: NDArray[np.int64]  # what all ranks train on, in training order
     weights: torch.Tensor | None = None  # beside the ids, where the method weighs samples
     sample_count: int = 0  # of the data set
+    clipped_part: float = 0.0  # of the losses that it was selected by
     part: NDArray[np.int64] = dataclasses.field(default_factory=lambda: NOTHING)  # what the pass hands to this rank
     observed: int = 0  # how many samples of it this rank has observed
     batches: int = 0  # how many calls brought them

@@ -14,6 +14,7 @@ from ._device_losses import Batch, DeviceLosses, can_copy_ahead, in_single_preci
 from ._epoch import NOTHING, Epoch, Phase
 from ._pass import LossLog
 from ._ranks import ROUNDING, LocalLosses, Ranks
+from ._watch import Watch
 
 
 @dataclasses.dataclass(eq=False)
@@ -37,9 +38,11 @@ class Observer:
     them. With several ranks they are kept here until `exchange`.
     """
 
-    def __init__(self, pruner: Pruner, ranks: Ranks, bad_losses: Literal["raise", "keep"]) -> None:
+    def __init__(self, pruner: Pruner, ranks: Ranks, bad_losses: Literal["raise", "keep"],
+                 watch: Watch | None = None) -> None:
         self._pruner = pruner
         self._ranks = ranks
+        self._watch = watch
         self._keeps_bad = bad_losses == "keep"
         self._local = LocalLosses(pruner.sample_count, learns=pruner.learns, keeps_bad=self._keeps_bad)
         self._coming = DeviceLosses()
@@ -69,8 +72,9 @@ class Observer:
         self.settle()
         if self._log is None:
             state = torch.frombuffer(bytearray(self._pruner.state()), dtype=torch.uint8)
+            watched = {} if self._watch is None else self._watch.state()
             known_here = self._local.observed  # and not to the pruner
-            self._log = LossLog(state, len(self._epoch.part) + len(known_here[0]))
+            self._log = LossLog({"pruner": state, **watched}, len(self._epoch.part) + len(known_here[0]))
             self._log.add(*known_here)
             self._is_plain = False
         return self._log
@@ -162,16 +166,26 @@ class Observer:
         elif self._keeps_bad:
             sound = _sound(losses)
             self._pruner.pass_over(ids[~sound])
-            self._pruner.observe(ids[sound], losses[sound])
+            self._tell(ids[sound], losses[sound])
         else:
-            self._pruner.observe(ids, losses)
+            self._tell(ids, losses)
         self._epoch.observed += len(ids)
         self._epoch.batches += 1
         if self._log is not None:
             self._log.add(ids, losses)
         else:
-            self._is_plain = self._ranks.size == 1 and not self._keeps_bad
+            self._is_plain = self._ranks.size == 1 and not self._keeps_bad and self._watch is None
         return self._epoch
+
+    def _tell(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
+        self._pruner.observe(ids, losses)
+        if self._watch is not None:
+            self._watch.add(ids, losses)
+
+    def _tell_late(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
+        self._pruner.observe_late(ids, losses)
+        if self._watch is not None:
+            self._watch.add_late(ids, losses)
 
     def _look_at_first_batch(self, ids: NDArray[Any]) -> None:
         if self._before is not None:
@@ -220,6 +234,10 @@ class Observer:
         """Waits for the losses that are still on their way from a device."""
         self._take(wait=True)
 
+    def take_arrived(self) -> None:
+        """Takes losses that have come from a device, and waits for none."""
+        self._take(wait=False)
+
     def _take(self, *, wait: bool) -> None:
         for batch in self._coming.take(wait=wait):
             self._record_arrived(batch)
@@ -253,7 +271,7 @@ class Observer:
         if self._ranks.size > 1:
             self._local.add_late(ids[wanted], losses[wanted])
         else:
-            self._pruner.observe_late(ids[wanted], losses[wanted])
+            self._tell_late(ids[wanted], losses[wanted])
         before.missing = before.missing[~np.isin(before.missing, ids)]
         if len(before.missing) == 0:
             self._before = None
@@ -291,12 +309,12 @@ class Observer:
             ids, first = np.unique(ids, return_index=True)
             losses = losses[first]
         if len(late_ids) > 0:  # before what is newer
-            pruner.observe_late(late_ids, late_losses)
+            self._tell_late(late_ids, late_losses)
         known = ~np.isnan(losses)
         if not known.all():
             pruner.pass_over(ids[~known])
         if known.any():
-            pruner.observe(ids[known], losses[known])
+            self._tell(ids[known], losses[known])
 
 
 _HOW_TO_SHARE_ONCE = ("A framework has put a sampler of its own around this one: give Fabric's setup_dataloaders and "

@@ -23,8 +23,8 @@ class LossLog:
     this, and has what came later when it is written.
     """
 
-    def __init__(self, base: torch.Tensor, most: int) -> None:
-        self.base = base  # the pruner's state at that moment
+    def __init__(self, base: Mapping[str, torch.Tensor], most: int) -> None:
+        self.base = base  # the sampler's state at that moment
         self.ids = torch.zeros(most, dtype=torch.int64)
         self.losses = torch.zeros(most, dtype=torch.float32)
         self.count = torch.zeros(1, dtype=torch.int64)
@@ -37,7 +37,7 @@ class LossLog:
         self.count += len(ids)
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        return {"pruner": self.base, "ids": self.ids, "losses": self.losses, "count": self.count}
+        return {**self.base, "ids": self.ids, "losses": self.losses, "count": self.count}
 
 
 class Pass:

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Sampler
 
 from .. import InvalidArgument, Pruner, StateMismatch
+from .._report import Report
 from ._data import Indexed, with_ids
 from ._epoch import NOTHING, Epoch, Phase
 from ._observer import Observer
 from ._pass import BatchIterator, IdIterator, LossLog, Pass
 from ._ranks import Ranks
 from ._steps import planned_count, wants_initial_losses
+from ._watch import Watch, report_on
 
 
 class PruningSampler(Sampler[int]):
@@ -42,15 +44,20 @@ class PruningSampler(Sampler[int]):
             from its beginning, and makes iterators that it throws away.
         bad_losses: Whether a loss that is negative or not finite is an error ("raise"), or its sample keeps the loss
             that it had ("keep"): a gradient scaler skips batches that overflow.
+        watch: Whether `report` shall tell losses and coverage of the classes. Costs 4 bytes a sample, and about
+            15 microseconds a batch.
+        class_names: What `report` calls the classes, in the order of their numbers, if not by number.
 
     Raises:
-        InvalidArgument: If batch_size is below 1, or if the ranks disagree on the pruner.
+        InvalidArgument: If batch_size is below 1, there is not one name for each class, or the ranks disagree on the
+            pruner.
     """
 
     def __init__(self, pruner: Pruner, *, batch_size: int | None = None,
                  group: torch.distributed.ProcessGroup | None = None,
                  hands_out: Literal["rest", "whole"] = "rest", counts_epochs: bool = True,
-                 bad_losses: Literal["raise", "keep"] = "raise") -> None:
+                 bad_losses: Literal["raise", "keep"] = "raise", watch: bool = False,
+                 class_names: Sequence[str] | None = None) -> None:
         if batch_size is not None and batch_size < 1:
             raise InvalidArgument(f"PruningSampler: batch_size is {batch_size}; it must be at least 1")
         _require_word("hands_out", hands_out, "rest", "whole")
@@ -61,6 +68,8 @@ class PruningSampler(Sampler[int]):
         self.bad_losses = bad_losses
         self._batch_size = batch_size
         self._group = group
+        self._watch = Watch(pruner) if watch else None
+        self._class_names = _names_of_classes(pruner.class_count, class_names)
         self.join()
 
     def join(self) -> None:
@@ -78,7 +87,7 @@ class PruningSampler(Sampler[int]):
 
     def _start(self) -> None:
         """Takes the epoch from the pruner, which may be in the middle of it."""
-        self._observer = Observer(self.pruner, self._ranks, self.bad_losses)
+        self._observer = Observer(self.pruner, self._ranks, self.bad_losses, self._watch)
         self._ahead: _Ahead | None = None
         self._epoch = Epoch(0, Phase.COMING, NOTHING)
         self._observer.begin_epoch(self._epoch)
@@ -285,6 +294,19 @@ class PruningSampler(Sampler[int]):
         """
         self._observer.exchange()
 
+    def report(self) -> Report:
+        """How the run is doing: what the epoch selects of each class and, with watch=True, losses and coverage.
+
+        Not collective, and the same on every rank: selections are known to all, and losses count when the ranks have
+        exchanged them, which the next epoch and `synchronize` do. Losses on a device are not waited for.
+
+        Costs a look at every selected sample; with watch=True, at every sample.
+        """
+        self._observer.take_arrived()
+        epoch = self._epoch
+        observed = 0 if epoch.phase is Phase.COMING else len(epoch.ids) - self._pending_count()
+        return report_on(self.pruner, epoch, self._trained_ids(), observed, self._watch, self._class_names)
+
     def state_dict(self) -> dict[str, torch.Tensor]:
         """All state, the same on every rank and for any number of ranks, as the bytes of a tensor.
 
@@ -298,7 +320,8 @@ class PruningSampler(Sampler[int]):
             raise InvalidArgument("state_dict: this rank holds losses that the others do not know; call synchronize() "
                                   "on all ranks first. A StatefulDataLoader of torchdata asks for states as it likes: "
                                   "give it batch_sampler=PruningBatchSampler(sampler, batch_size)")
-        return {"pruner": torch.frombuffer(bytearray(self.pruner.state()), dtype=torch.uint8)}
+        state = {"pruner": torch.frombuffer(bytearray(self.pruner.state()), dtype=torch.uint8)}
+        return state if self._watch is None else state | self._watch.state()
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         """Continues exactly where `state_dict` was called, also with another number of ranks or workers.
@@ -311,7 +334,9 @@ class PruningSampler(Sampler[int]):
         self._observer.settle()
         if self._ahead is not None:
             self._ahead.result()
+        watch = None if self._watch is None else Watch.of(self.pruner, state)
         self.pruner.set_state(state["pruner"].cpu().numpy().tobytes())
+        self._watch = watch
         self._start()
 
     def select_ahead(self) -> None:
@@ -335,7 +360,7 @@ class PruningSampler(Sampler[int]):
         self.synchronize()
         self._observer.end_epoch()
         self._select(number)
-        if self.pruner.clipped_part > 0.9:
+        if self._epoch.clipped_part > 0.9:
             warnings.warn(f"over 90 % of the losses of the last epoch were clipped, so {self.pruner.method} cannot "
                           "tell its samples apart; give a larger clip=, or \"none\"", RuntimeWarning, stacklevel=4)
 
@@ -348,11 +373,14 @@ class PruningSampler(Sampler[int]):
             raise InvalidArgument(f"PruningSampler: epoch {number} has {len(self._epoch.ids)} samples, fewer than one "
                                   f"batch of {self._batch_size} on each of {self._ranks.size} ranks, so nothing would "
                                   "be trained; choose a smaller batch_size")
+        if self._watch is not None:
+            self._watch.begin_epoch(number, self._trained_ids(), self._epoch.clipped_part)
 
     def _make_epoch(self, number: int) -> Epoch:
         selection = self.pruner.select_in_order(number)
         weights = None if selection.weights is None else torch.from_numpy(selection.weights)
-        return Epoch(number, Phase.SELECTED, selection.ids, weights, self.pruner.sample_count)
+        return Epoch(number, Phase.SELECTED, selection.ids, weights, self.pruner.sample_count,
+                     self.pruner.clipped_part)
 
     def _pending_count(self) -> int:
         """How many samples of the epoch have not been observed; of the pruner's, which may be ahead."""
@@ -374,6 +402,10 @@ class PruningSampler(Sampler[int]):
         if self._batch_size is None:
             return math.ceil(count / self._ranks.size)
         return count // (self._batch_size * self._ranks.size) * self._batch_size
+
+    def _trained_ids(self) -> NDArray[np.int64]:
+        """What all ranks together train on in this epoch, without repeats."""
+        return self._epoch.ids[:self._share(len(self._epoch.ids)) * self._ranks.size]
 
     def _part(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """What this rank takes: every size-th sample.
@@ -412,7 +444,7 @@ class PruningSampler(Sampler[int]):
         self.__dict__.update(state)
         self._group = None
         self._ranks = Ranks(None)
-        self._observer = Observer(self.pruner, self._ranks, self.bad_losses)
+        self._observer = Observer(self.pruner, self._ranks, self.bad_losses, self._watch)
         self._observer.begin_epoch(self._epoch)
 
 
@@ -472,6 +504,13 @@ class _Made:
 
     def __call__(self, number: int) -> Epoch:
         return self.epoch
+
+
+def _names_of_classes(class_count: int, names: Sequence[str] | None) -> tuple[str, ...] | None:
+    if names is not None and len(names) != class_count:
+        raise InvalidArgument(f"PruningSampler: {len(names)} class_names for {class_count} classes; give one for each, "
+                              "in the order of their numbers")
+    return None if names is None else tuple(map(str, names))
 
 
 def _require_word(name: str, word: str, *words: str) -> None:
