@@ -8,7 +8,8 @@
         pruner.observe(selection.ids, train(selection.ids, selection.weights))
 
 `rcap.torch` has a sampler for PyTorch's DataLoader, `rcap.lightning` a callback, `rcap.hf` a mixin for the Trainer of
-transformers. Neither they nor what they need are imported until you ask for them.
+transformers, `rcap.loggers` reports for TensorBoard and Weights & Biases. Neither they nor what they need are imported
+until you ask for them.
 """
 
 import inspect

@@ -19,8 +19,8 @@ Checkpoints hold the state of the sampler. A run goes on from one exactly as if 
 epoch with any number of devices, from the middle of one with the same devices and batch size.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 from torch import Tensor
 from torch.distributed import ProcessGroup
@@ -50,8 +50,10 @@ class PruningSampler(rcap_torch.PruningSampler):
     It may be made before the devices are started. Give it to the training loader and to `PruningCallback`.
     """
 
-    def __init__(self, pruner: Pruner, *, batch_size: int | None = None, group: ProcessGroup | None = None) -> None:
-        super().__init__(pruner, batch_size=batch_size, group=group, counts_epochs=False)
+    def __init__(self, pruner: Pruner, *, batch_size: int | None = None, group: ProcessGroup | None = None,
+                 watch: bool = False, class_names: Sequence[str] | None = None) -> None:
+        super().__init__(pruner, batch_size=batch_size, group=group, counts_epochs=False, watch=watch,
+                         class_names=class_names)
 
 
 class PruningCallback(Callback):
@@ -62,17 +64,23 @@ class PruningCallback(Callback):
         initial_loader: Of the whole data set, `Indexed`, for a method that wants the loss of every sample before
             training (RCAP does). Each device takes its part.
         losses: A function of (module, batch), one loss for each sample; by default cross entropy of (inputs, targets).
+        log_report: Whether the sampler's report goes to the loggers of the Trainer at the end of each epoch; "all" for
+            the numbers of every class.
 
     Raises:
-        InvalidArgument: If the sampler is not one for Lightning.
+        InvalidArgument: If the sampler is not one for Lightning, or log_report is another word.
     """
 
     def __init__(self, sampler: rcap_torch.PruningSampler, *, initial_loader: DataLoader[Any] | None = None,
-                 losses: Callable[[Any, Any], Tensor] | None = None) -> None:
+                 losses: Callable[[Any, Any], Tensor] | None = None,
+                 log_report: bool | Literal["all"] = False) -> None:
         if not isinstance(sampler, rcap_torch.PruningSampler) or sampler.counts_epochs or sampler.hands_out != "rest":
             raise InvalidArgument(f"PruningCallback: the sampler is a {type(sampler).__module__}."
                                   f"{type(sampler).__name__}; make it with rcap.lightning.PruningSampler")
+        if log_report not in (False, True, "all"):
+            raise InvalidArgument(f'PruningCallback: log_report is "{log_report}"; it must be False, True or "all"')
         self.sampler = sampler
+        self._log_report = log_report
         self._initial_loader = initial_loader
         self._losses = losses
         self._fitting = False
@@ -150,6 +158,10 @@ class PruningCallback(Callback):
         if not self.sampler.any_observed:
             raise InvalidArgument(f"PruningCallback: no loss was observed in epoch {self.sampler.epoch}; let "
                                   "training_step return sampler.observe(ids, losses)")
+        if self._log_report:
+            self.sampler.synchronize()  # the report of all ranks; the next epoch would exchange the losses anyway
+            scalars = self.sampler.report().scalars("all" if self._log_report == "all" else "summary")
+            pl_module.log_dict(scalars, sync_dist=trainer.world_size > 1)  # equal on all ranks
         self.sampler.set_epoch(self.sampler.epoch + 1)
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,13 +1,16 @@
 """What both ranks of test_lightning.py run, under torchrun. The sampler is made before Lightning starts the group."""
 
+import csv
 import pathlib
 import sys
+import warnings
 
 from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.loggers import CSVLogger
 
 import rcap
-from rcap.lightning import PruningSampler
-from ranks import check_same_state, check_two_parts
+from rcap.lightning import PruningCallback, PruningSampler
+from ranks import check_same_state, check_two_parts, of_all_ranks
 from small_network import make_pruner, same_weights
 from test_lightning import Network, checkpoints, make_callback, make_loader, make_trainer
 
@@ -69,5 +72,20 @@ def wrapped(folder):
         raise AssertionError("nobody noticed")
 
 
+def log(folder):
+    """Both processes know the report of all samples, which Lightning writes once."""
+    sampler = PruningSampler(make_pruner("rs2"), watch=True)
+    logger = CSVLogger(folder, name="log")
+    trainer = make_trainer(folder, [PruningCallback(sampler, log_report=True)], **DDP, logger=logger)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*sync_dist")
+        trainer.fit(Network(sampler), make_loader(sampler))
+    assert of_all_ranks(trainer.callback_metrics["rcap/observed"].item()) == [92, 92]
+    if trainer.is_global_zero:
+        rows = list(csv.DictReader((pathlib.Path(logger.log_dir) / "metrics.csv").open()))
+        assert [float(row["rcap/seen"]) for row in rows] == [92, 184, 205], rows
+
+
 if __name__ == "__main__":
-    {"train": train, "spawned": spawned, "wrapped": wrapped}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    jobs = {"train": train, "spawned": spawned, "wrapped": wrapped, "log": log}
+    jobs[sys.argv[1]](pathlib.Path(sys.argv[2]))

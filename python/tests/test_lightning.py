@@ -1,5 +1,6 @@
 """rcap.lightning with the real Lightning."""
 
+import csv
 import logging
 import pathlib
 import subprocess
@@ -15,12 +16,14 @@ import rcap
 L = pytest.importorskip("lightning")
 
 from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.loggers import CSVLogger, TensorBoardLogger
 
 from rcap.lightning import PruningCallback, PruningSampler
 from rcap.torch import Indexed, total_steps
 from rcap.torch import PruningSampler as PlainSampler
 from small_network import (
     METHODS, Recorder, check_rest, check_selections, make_dataset, make_layer, make_pruner, same_weights)
+from test_loggers import scalars_of
 from training import BATCH, EPOCHS, LABELS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -141,6 +144,42 @@ def test_every_epoch_is_validated_also_where_epochs_differ_in_length(tmp_path):
         assert sorted(set(validated)) == list(range(EPOCHS)), method
 
 
+def logged(folder, logger, log_report, checkpoint=None):
+    """Fits with a callback that logs; the report that an observer of the same run makes."""
+    sampler = PruningSampler(make_pruner("rs2"), watch=True, class_names=["a", "b", "c"])
+    callback = PruningCallback(sampler, log_report=log_report)
+    trainer = make_trainer(folder, [callback, *checkpoints(folder)], logger=logger)
+    trainer.fit(Network(sampler), make_loader(sampler), ckpt_path=checkpoint)
+    return trainer
+
+
+def expected_coverage():
+    """RS2 goes through all 205 samples before any repeat, 92 an epoch."""
+    return [92 / 205, 184 / 205, 1.0]
+
+
+def test_the_report_is_logged_at_the_end_of_every_epoch(tmp_path):
+    logger = TensorBoardLogger(tmp_path, name=None, version="")
+    trainer = logged(tmp_path, logger, log_report=True)
+    logger.finalize("success")
+    scalars = scalars_of(tmp_path)
+    assert [value for _, value in scalars["rcap/coverage"]] == pytest.approx(expected_coverage())
+    assert [value for _, value in scalars["rcap/observed"]] == [92, 92, 92]
+    assert [value for _, value in scalars["rcap/epoch"]] == [0, 1, 2]
+    assert not any(name.startswith("rcap_class") for name in scalars)
+    assert trainer.callback_metrics["rcap/coverage"] == 1  # for other callbacks to look at
+
+
+def test_every_class_is_logged_if_asked_also_after_a_resume(tmp_path):
+    logged(tmp_path, False, log_report=True)
+    logger = CSVLogger(tmp_path, name="resumed")
+    logged(tmp_path, logger, log_report="all", checkpoint=tmp_path / "end-epoch=0.ckpt")
+    rows = list(csv.DictReader((pathlib.Path(logger.log_dir) / "metrics.csv").open()))
+    assert [float(row["rcap/coverage"]) for row in rows] == pytest.approx(expected_coverage()[1:])
+    assert float(rows[-1]["rcap_class_coverage/c"]) == 1
+    assert float(rows[-1]["rcap_class_loss/a"]) > 0
+
+
 class Checkpoint(ModelCheckpoint):
     """Several that differ in nothing but the moment have the same key; Lightning wants one for each."""
 
@@ -249,6 +288,10 @@ class TestSaysWhatIsWrong:
         self.refused("wants the loss of every sample before training", "rcap", tmp_path, sampler=sampler,
                      callback=PruningCallback(sampler))
 
+    def test_another_word_for_the_report(self):
+        with pytest.raises(rcap.InvalidArgument, match='log_report is "some"; it must be False, True or "all"'):
+            PruningCallback(PruningSampler(make_pruner("rs2")), log_report="some")
+
     def test_lengths_that_change(self, tmp_path):
         self.refused("reload_dataloaders_every_n_epochs=1", "infobatch", tmp_path)
 
@@ -289,6 +332,10 @@ def torchrun(ranks, job, folder):
 
 def test_two_processes_share_the_selection_and_resume(tmp_path):
     torchrun(2, "train", tmp_path)
+
+
+def test_two_processes_log_one_report(tmp_path):
+    torchrun(2, "log", tmp_path)
 
 
 def test_two_processes_with_a_sampler_around_the_sampler(tmp_path):
