@@ -18,8 +18,8 @@ LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
 LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp'
 LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
 
-.PHONY: help setup build demo test test-core test-python campaign fuzz bench bench-python format clean \
-  check check-format check-python check-shell check-page check-files check-tidy file-flags
+.PHONY: help setup build demo docs test test-core test-python campaign fuzz bench bench-python format clean \
+  check check-format check-python check-shell check-page check-files check-tidy check-docs file-flags
 
 help:  ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ build: setup  ## build the program build/rcap
 demo: build  ## build, train on Fashion-MNIST and compare the methods
 	build/rcap study plans/demo.toml --out demo-out --jobs 2
 
+docs: setup  ## install the Python package and build the documentation: site/index.html
+	scripts/test-python --install-only
+	scripts/docs
+
 test: check build  ## run every check, then every test, optimised, under sanitizers, fuzzed, from Python
 	$(CTEST) --preset release
 	$(CMAKE) --preset asan -DRCAP_FUZZ_SECONDS=$(RCAP_FUZZ_SECONDS)
@@ -43,6 +47,7 @@ test: check build  ## run every check, then every test, optimised, under sanitiz
 	$(CMAKE) --build --preset tsan
 	$(CTEST) --preset tsan
 	scripts/test-python
+	scripts/docs
 
 test-core: check-format  ## the library alone, optimised and under sanitizers: minutes
 	$(CMAKE) --preset core
@@ -103,9 +108,13 @@ check-tidy: file-flags  ## clang-tidy on the core, with the checks of .clang-tid
 	$(LIST_CORE) | xargs -0 -r -n 3 -P "$$(nproc)" clang-tidy-14 --quiet -p build-files 2>&1 | \
 	  { grep -vE '^[0-9]+ warnings? generated\.$$' || true; }
 
+# Not one of `check`: its reference comes out of the Python package, which takes minutes to install the first time.
+check-docs: setup  ## fail where a page of the documentation has a warning or a link that leads nowhere
+	scripts/docs
+
 file-flags: setup
 	@mkdir -p build-files
 	@$(CMAKE) --preset files >build-files/configure.log 2>&1 || { cat build-files/configure.log; exit 1; }
 
-clean:  ## remove build folders and the demo's output; .venv stays
-	rm -rf build build-*/ demo-out
+clean:  ## remove build folders, the site and the demo's output; .venv stays
+	rm -rf build build-*/ demo-out site

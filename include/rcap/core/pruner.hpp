@@ -170,7 +170,8 @@ class Pruner {
   void save(const std::filesystem::path& path) const;
   /// Takes over a saved state and continues as if never stopped, also in mid-epoch.
   /// On any error the pruner stays as it was.
-  /// @throws BadFile, StateMismatch  see `read_state_file`
+  /// @throws BadFile        see `read_state_file`
+  /// @throws StateMismatch  likewise
   void load(const std::filesystem::path& path);
 
   /// The bytes that `save` would write, to keep inside another checkpoint.
