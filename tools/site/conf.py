@@ -18,19 +18,20 @@ version = re.search(r"project\(rcap VERSION ([\d.]+)", (ROOT / "CMakeLists.txt")
 release = version
 
 root_doc = "docs/index"
-# The bar at the side. Pages of docs/ that are named nowhere come at the end of the guides.
+# The bar at the side: pages by their own titles, or by a shorter one before <the page>. Pages of docs/ that are named
+# nowhere come at the end of the guides.
 chapters = {
     "Tutorials": [
         "docs/tutorials/first_loop", "docs/tutorials/compare_methods", "docs/tutorials/long_tailed",
         "docs/tutorials/several_machines", "docs/tutorials/stop_and_resume", "examples/notebooks/fashion_mnist"],
     "Guides": [
-        "docs/python", "docs/frameworks", "docs/moving", "docs/training", "docs/studies", "docs/report",
-        "docs/datasets", "examples/python/README"],
+        "docs/python", "Frameworks <docs/frameworks>", "Moving from others <docs/moving>", "docs/training",
+        "Studies <docs/studies>", "docs/report", "docs/datasets", "examples/python/README"],
     "Reference": [
-        "docs/reference/python", "docs/reference/cpp", "docs/models", "docs/state_format", "docs/determinism",
-        "docs/glossary"],
-    "Background": ["docs/algorithm", "docs/results/README"],
-    "Project": ["README", "HACKING", "SECURITY", "docs/dependencies"],
+        "docs/reference/python", "docs/reference/cpp", "docs/models", "State format <docs/state_format>",
+        "docs/determinism", "docs/glossary"],
+    "Background": ["The algorithm <docs/algorithm>", "docs/results/README"],
+    "Project": ["README <README>", "HACKING <HACKING>", "SECURITY <SECURITY>", "docs/dependencies"],
 }
 # Pages below another page.
 parts_of = {
@@ -38,9 +39,7 @@ parts_of = {
     "docs/results/README": ["docs/results/choosing", "docs/results/*/tables"],
 }
 # What is a page: Markdown, and the files that Markdown links to (repository_pages.py turns them into pages).
-source_suffix = {
-    suffix: "markdown" for suffix in (".md", ".ipynb", ".py", ".cpp", ".hpp", ".toml")
-}
+source_suffix = dict.fromkeys((".md", ".ipynb", ".py", ".cpp", ".hpp", ".toml"), "markdown")
 include_patterns = [
     "*.md", "docs/**.md", "examples/**.md", "examples/notebooks/*.ipynb", "examples/python/*.py", "examples/cpp/*.cpp",
     "bench/*.py", "plans/*.toml", "include/rcap/core/**.hpp"]
@@ -50,7 +49,7 @@ exclude_patterns = [
 
 extensions = [
     "myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon",
-    "repository_pages", "raw_images", "mathml"]
+    "repository_pages", "pictures", "mathml"]
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 5  # as code hosts name them
@@ -82,6 +81,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_search_summary = False  # a summary is fetched, which browsers refuse a page that was opened as a file
+html_use_index = False  # the search finds more, on a phone too
 html_show_sphinx = False
 html_show_copyright = False
 html_math_renderer = "mathml"

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 
 from sphinx import addnodes
 
@@ -48,14 +49,14 @@ def notebook(text):
 
 def toctree(pages, caption=""):
     """A hidden table of contents: the bar at the side of every page is made of these."""
-    entries = "\n".join(f"/{page}" for page in pages)
+    entries = "\n".join(page.replace("<", "</") if "<" in page else f"/{page}" for page in pages)
     title = f":caption: {caption}\n" if caption else ""
     return f"\n\n```{{toctree}}\n:hidden:\n:glob:\n{title}\n{entries}\n```\n"
 
 
 def contents(app):
     chapters = {title: list(pages) for title, pages in app.config.chapters.items()}
-    named = {app.config.root_doc, *(page for pages in chapters.values() for page in pages)}
+    named = {app.config.root_doc, *(re.sub(r".*<|>", "", page) for pages in chapters.values() for page in pages)}
     chapters["Guides"] += sorted(
         page for page in app.env.found_docs if page.rpartition("/")[0] == "docs" and page not in named)
     return "".join(toctree(pages, title) for title, pages in chapters.items())
