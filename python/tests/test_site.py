@@ -85,3 +85,16 @@ def test_the_reference_has_every_header():
     page = (ROOT / "docs" / "reference" / "cpp.md").read_text()
     listed = set(re.findall(r"\]\(../../(include/\S+)\)", page))
     assert listed == {str(path.relative_to(ROOT)) for path in (ROOT / "include").rglob("*.hpp")}
+
+
+def test_a_property_is_described_by_its_type_and_its_text():
+    import rcap
+    from docstrings import describe_property
+
+    def described(name):
+        lines = []
+        describe_property(None, "property", name, vars(rcap.Pruner)[name], None, lines)
+        return lines
+
+    assert described("keep_count") == ["`int`. How many samples a pruned epoch trains on."]
+    assert described("method") == ["`str`. "]

@@ -49,21 +49,18 @@ exclude_patterns = [
 
 extensions = [
     "myst_parser", "breathe", "sphinx.ext.autodoc", "sphinx.ext.napoleon",
-    "repository_pages", "pictures", "mathml"]
+    "repository_pages", "pictures", "mathml", "docstrings"]
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 5  # as code hosts name them
 myst_fence_as_directive = ["math"]
 
-suppress_warnings = [
-    "misc.highlighting_failure",  # blocks with "..." in them are not quite Python
-    "duplicate_declaration.cpp"]  # every header opens the namespace rcap
+suppress_warnings = ["misc.highlighting_failure"]  # blocks with "..." in them are not quite Python
 
 breathe_projects = {"rcap": str(ROOT / "build" / "docs" / "doxygen" / "xml")}
 breathe_default_project = "rcap"
 breathe_default_members = ("members", "protected-members")
 breathe_show_include = False
-cpp_index_common_prefix = ["rcap::"]
 highlight_language = "none"
 pygments_style = "default"
 pygments_dark_style = "github-dark"

@@ -25,7 +25,8 @@ def listing(path, text):
 def header(path):
     """The reference of a public header, from its `///` comments."""
     name = path.relative_to("include")
-    return f"# {name.name}\n\n`#include \"{name}\"`\n\n```{{doxygenfile}} {name.name}\n:project: rcap\n```\n"
+    place = f'`#include "{name}"`, in the namespace `rcap`.'
+    return f"# {name.name}\n\n{place}\n\n```{{doxygenfile}} {name.name}\n:project: rcap\n```\n"
 
 
 def output(data):
