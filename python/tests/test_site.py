@@ -67,7 +67,7 @@ def belongs_to(module, name, value):
 
 
 def public_names():
-    for module in ("rcap", "rcap.torch", "rcap.lightning", "rcap.hf"):
+    for module in ("rcap", "rcap.torch", "rcap.loggers", "rcap.lightning", "rcap.hf"):
         try:
             members = vars(importlib.import_module(module))
         except ImportError:  # of a framework that is not installed

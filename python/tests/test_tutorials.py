@@ -26,6 +26,31 @@ def test_tutorial(page):
     assert run_page(page) >= 2
 
 
+NEWCOMER = """
+from torch.nn import functional as F
+
+dataset, epochs = train_data, 1
+model = torch.nn.Linear(28 * 28, 10)
+optimizer = torch.optim.Adam(model.parameters())
+"""
+
+
+def test_the_readme_leads_to_a_pruned_epoch_on_real_data():
+    """Its loop as it stands, on the data of the first tutorial."""
+    names = {}
+    for block in blocks_of(ROOT / "docs" / "tutorials" / "first_loop.md"):
+        if "train_data, test_data = read" in block.text:
+            exec(block.text, names)
+    exec(NEWCOMER, names)
+    loops = [block.text for block in blocks_of(ROOT / "README.md") if block.language == "python"]
+    assert len(loops) == 1
+    exec(loops[0], names)
+    sampler, model, test_data = names["sampler"], names["model"], names["test_data"]
+    assert sampler.epoch_done and len(sampler) == sampler.pruner.keep_count == 6000
+    images, labels = test_data.tensors
+    assert (model(images).argmax(1) == labels).float().mean() > 0.6  # a linear layer after one epoch; by chance 0.1
+
+
 def page_of(folder, text):
     page = folder / "page.md"
     page.write_text(text)

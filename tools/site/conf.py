@@ -25,12 +25,13 @@ chapters = {
         "docs/tutorials/first_loop", "docs/tutorials/compare_methods", "docs/tutorials/long_tailed",
         "docs/tutorials/several_machines", "docs/tutorials/stop_and_resume", "examples/notebooks/fashion_mnist"],
     "Guides": [
-        "docs/python", "Frameworks <docs/frameworks>", "Moving from others <docs/moving>", "docs/training",
-        "Studies <docs/studies>", "docs/report", "docs/datasets", "examples/python/README"],
+        "docs/python", "Frameworks <docs/frameworks>", "Moving from others <docs/moving>", "docs/cpp",
+        "docs/select", "docs/training", "Studies <docs/studies>", "docs/report", "docs/datasets",
+        "examples/python/README"],
     "Reference": [
         "docs/reference/python", "docs/reference/cpp", "docs/models", "State format <docs/state_format>",
         "docs/determinism", "docs/glossary"],
-    "Background": ["The algorithm <docs/algorithm>", "docs/results/README"],
+    "Background": ["The algorithm <docs/algorithm>", "docs/results/README", "docs/speed"],
     "Project": ["README <README>", "HACKING <HACKING>", "SECURITY <SECURITY>", "docs/dependencies"],
 }
 # Pages below another page.
