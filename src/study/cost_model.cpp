@@ -5,8 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "rcap/core/make_pruner.hpp"
-#include "train/records.hpp"
+#include "rcap/core/run_cost.hpp"
 #include "train/scoring.hpp"
 
 namespace rcap {
@@ -39,19 +38,9 @@ double scoring_epochs(const TrainOptions& options) {
 double full_epochs(const PlannedRun& run) {
   const TrainOptions& options = run.options;
   if (run.makes_scores) return scoring_epochs(options);
-  const MethodInfo& method = require_method(options.method);
-  const auto epochs = static_cast<double>(options.epochs);
-  if (method.keeps_all) return epochs;
   const double kept_part = 1 - options.pruner.common.pruning_rate;
-  switch (method.first_pass(options.pruner)) {
-    case FirstPass::None:
-      return kept_part * epochs;
-    case FirstPass::Forward:
-      return kept_part * epochs + ForwardPart;
-    case FirstPass::Training:
-      return kept_part * (epochs - 1) + 1;
-  }
-  return epochs;
+  return planned_cost(require_method(options.method), options.pruner, kept_part, options.epochs)
+      .in_full_epochs();
 }
 
 std::pair<std::string, std::string> kind_of(const PlannedRun& run) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "rcap/core/run_cost.hpp"
 #include "study/figures.hpp"
 #include "study/pareto_front.hpp"
 #include "study/run_groups.hpp"

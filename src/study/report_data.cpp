@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "rcap/core/run_cost.hpp"
+
 namespace rcap {
 namespace {
 

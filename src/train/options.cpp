@@ -13,6 +13,7 @@
 #include "data/open_dataset.hpp"
 #include "io/toml_options.hpp"
 #include "rcap/core/error.hpp"
+#include "rcap/core/run_cost.hpp"
 #include "train/presets.hpp"
 
 namespace rcap {
@@ -319,7 +320,9 @@ TrainOptions make_options(std::span<const GivenOption> given, Reader reader) {
 }
 
 TrainOptions completed(TrainOptions options) {
-  if (options.evaluate_every == 0) options.evaluate_every = (options.epochs + 9) / 10;
+  if (options.evaluate_every == 0) {
+    options.evaluate_every = usual_evaluation_interval(options.epochs);
+  }
   return options;
 }
 

@@ -37,9 +37,6 @@ struct Seconds {
   Seconds& operator+=(const Seconds& other) noexcept;
 };
 
-/// A forward pass, of the three parts of a step that cost about the same.
-inline constexpr double ForwardPart = 1.0 / 3;
-
 /// Samples that went through the network, each time counted; evaluations are left out. Unlike
 /// seconds they are the same on every machine.
 struct SampleCost {
