@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/number_text.hpp"
 #include "data/sets/class_folders.hpp"
 #include "data/sets/file_list.hpp"
 #include "data/sets/official_counts.hpp"

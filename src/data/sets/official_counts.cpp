@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/number_text.hpp"
+
 namespace rcap {
 namespace {
 
@@ -24,15 +26,6 @@ std::string find_difference(const OfficialCounts& official, const Split& split,
 }
 
 }  // namespace
-
-std::string with_commas(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t place = text.size(); place > 3;) {
-    place -= 3;
-    text.insert(place, 1, ',');
-  }
-  return text;
-}
 
 std::string compare_counts(const OfficialCounts& official, const Split& split,
                            std::span<const std::string> part_names) {

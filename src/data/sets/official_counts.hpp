@@ -16,9 +16,6 @@ struct OfficialCounts {
   std::span<const std::int64_t> parts{};  ///< by group, or by class where there are none; or empty
 };
 
-/// A number with a comma between thousands, as people read it.
-[[nodiscard]] std::string with_commas(std::int64_t number);
-
 /// A remark that holds a split against what was published: the whole, a subset, more, or the
 /// right number of images but not of each part.
 [[nodiscard]] std::string compare_counts(const OfficialCounts& official, const Split& split,

@@ -15,13 +15,6 @@ Split split_of(std::vector<ClassId> labels, std::vector<std::int32_t> groups = {
   return {nullptr, std::move(labels), std::move(groups)};
 }
 
-TEST(WithCommas, GroupsByThousands) {
-  EXPECT_EQ(with_commas(0), "0");
-  EXPECT_EQ(with_commas(999), "999");
-  EXPECT_EQ(with_commas(4795), "4,795");
-  EXPECT_EQ(with_commas(1281167), "1,281,167");
-}
-
 TEST(CompareCounts, TellsTheWholeASubsetAndMore) {
   EXPECT_EQ(compare_counts(Official, split_of({0, 1, 0, 0}), Habitats),
             "4 training images, as published");
