@@ -15,15 +15,6 @@
 namespace rcap {
 namespace {
 
-/// What a loss function can fall below zero by rounding.
-constexpr double RoundingError = 1e-6;
-
-template <class Real>
-bool is_loss(Real loss) {
-  // False for NaN as well.
-  return loss >= static_cast<Real>(-RoundingError) && loss <= std::numeric_limits<Real>::max();
-}
-
 /// "the loss of sample 7 is nan", and so on for the first few that are no losses.
 template <class Real>
 std::string describe_bad(std::span<const SampleId> ids, std::span<const Real> losses) {
