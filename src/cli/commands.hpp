@@ -7,6 +7,9 @@
 /// BadFile for the user's mistakes; train, model and figure are programs of their own.
 namespace rcap::cli {
 
+/// `rcap advise`: whether pruning will help, from labels in a .npy file.
+void run_advise(std::span<const std::string> words);
+
 /// `rcap bench select`: times selection and bookkeeping on synthetic data.
 void run_bench(std::span<const std::string> words);
 /// `rcap bench data`: how many images a second come ready for a network.

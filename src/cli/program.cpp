@@ -22,6 +22,8 @@ struct Command {
 };
 
 constexpr std::array Commands{
+    Command{"advise", "tell from labels whether pruning will help, with which rule and rate",
+            run_advise},
     Command{"select", "select the samples of one epoch from arrays on disk", run_select},
     Command{"study", "compare methods: run a plan of many trainings, make tables and figures",
             run_study_command},

@@ -68,9 +68,10 @@ std::string TomlFile::word_of(const toml::node& node, std::string_view option) c
   std::string words;
   if (const toml::array* array = node.as_array(); array != nullptr && !array->empty()) {
     for (const toml::node& element : *array) {
-      const auto text = element.value_exact<std::string>();
-      if (!text) refuse(element, fmt::format("{}: a list of texts is expected", option));
-      words += (words.empty() ? "" : ",") + *text;
+      if (!element.is_string() && !element.is_number()) {
+        refuse(element, fmt::format("{}: a list of texts or numbers is expected", option));
+      }
+      words += (words.empty() ? "" : ",") + word_of(element, option);
     }
     return words;
   }
