@@ -41,6 +41,7 @@ class Turn {
   std::unique_lock<std::mutex> lock_;
 };
 
+void bind_advise(nb::module_& module);   ///< whether pruning will help
 void bind_errors(nb::module_& module);   ///< the exceptions of the core, with their texts
 void bind_pruner(nb::module_& module);   ///< what every method has: Pruner, Selection
 void bind_methods(nb::module_& module);  ///< a class for every method

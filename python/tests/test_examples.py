@@ -93,7 +93,7 @@ def test_there_are_docstring_examples():
     assert any(test.examples for test in finder.find(rcap))
 
 
-@pytest.mark.parametrize("page", ["python.md", "moving.md"])
+@pytest.mark.parametrize("page", ["python.md", "moving.md", "advise.md"])
 def test_docs(page):
     pytest.importorskip("torch")
     result = doctest.testfile(str(ROOT / "docs" / page), module_relative=False, optionflags=doctest.ELLIPSIS)

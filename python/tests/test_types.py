@@ -24,6 +24,9 @@ sampler = PruningSampler(pruner)
 reveal_type(sampler.observe([1, 2], torch.ones(2)))
 reveal_type(total_steps(sampler, 3, 2))
 reveal_type(Indexed([1, 2])[0])
+advice = rcap.advise([0, 1], pruning_rates=[0.5])
+reveal_type(advice.rates[0].rules["rcap"].speed_up)
+reveal_type(advice.suggestion.verdict)
 errors: list[type[rcap.Error]] = [rcap.InvalidArgument, rcap.BadFile, rcap.StateMismatch, rcap.InternalError]
 """
 CONFIGURATION = pathlib.Path(__file__).resolve().parents[2] / "pyproject.toml"
@@ -59,11 +62,13 @@ def test_a_program_of_a_user_is_understood(folder):
         "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.signedinteger[numpy._typing._nbit_base._64Bit]]]",
         "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.floating[numpy._typing._nbit_base._32Bit]]] | None",
         "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.signedinteger[numpy._typing._nbit_base._64Bit]]]",
-        "int | None", "torch.Tensor", "int", "tuple[Any, int]"]
+        "int | None", "torch.Tensor", "int", "tuple[Any, int]",
+        "float", "Literal['likely'] | Literal['at a price'] | Literal['hardly']"]
 
 
 MISTAKES = ["rcap.RCAP([0, 1], betta=1.0)", "rcap.RCAP([0, 1], beta='warm')", "rcap.InfoBatch([0, 1])",
-            "rcap.RS2([0, 1]).select('first')", "rcap.InvalidArgument().absent"]
+            "rcap.RS2([0, 1]).select('first')", "rcap.advise([0, 1], pruning_rates='many')",
+            "rcap.InvalidArgument().absent"]
 
 
 def test_mistakes_are_found(folder):
