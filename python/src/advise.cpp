@@ -124,6 +124,8 @@ void bind_suggestion(nb::module_& module) {
       .def_ro("rule", &Suggestion::rule, "\"rcap\", or \"full\": train on everything.")
       .def_ro("pruning_rate", &Suggestion::pruning_rate)
       .def_ro("speed_up", &Suggestion::speed_up)
+      .def_ro("points_lost", &Suggestion::points_lost,
+              "The most that such data lost in the studies; None where there is no such study.")
       .def_prop_ro(
           "beta",
           [](const Suggestion& self) { return self.auto_beta ? nb::cast("auto") : nb::cast(1.0); },

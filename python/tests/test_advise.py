@@ -32,6 +32,7 @@ def test_tells_sizes_counts_work_and_a_suggestion():
     suggestion = advice.suggestion
     assert (suggestion.verdict, suggestion.rule, suggestion.pruning_rate) == ("likely", "rcap", 0.9)
     assert (suggestion.speed_up, suggestion.beta) == (last.rules["rcap"].speed_up, 1.0)
+    assert suggestion.points_lost == pytest.approx(0.1)
     assert {reason.basis for reason in suggestion.reasons} == {"computed", "study"}
     assert str(suggestion.reasons[0]).startswith("The largest class is 100 times the smallest")
 

@@ -162,6 +162,7 @@ Json json_of(const Suggestion& suggestion) {
             {"rule", suggestion.rule},
             {"pruning_rate", suggestion.pruning_rate},
             {"speed_up", suggestion.speed_up},
+            {"points_lost", suggestion.points_lost ? Json(*suggestion.points_lost) : Json(nullptr)},
             {"beta", suggestion.auto_beta ? Json("auto") : Json(1)},
             {"reasons", Json::array()}};
   for (const Reason& reason : suggestion.reasons) {

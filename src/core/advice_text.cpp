@@ -196,16 +196,22 @@ std::string bars_text(const Advice& advice) {
          table;
 }
 
+std::string price_text(const Suggestion& suggestion) {
+  if (suggestion.verdict == Verdict::Likely) return "Likely.";
+  if (!suggestion.points_lost) return "At a price that no study tells.";
+  return formatted("At a price: such data lost up to {} points in the studies.",
+                   with_decimals(*suggestion.points_lost, 1));
+}
+
 std::string verdict_text(const Suggestion& suggestion) {
   if (suggestion.verdict == Verdict::Hardly) {
     return "Will it help? Hardly. Train on everything.\n";
   }
-  const bool likely = suggestion.verdict == Verdict::Likely;
   return formatted(
-      "Will it help? {}. Try {} at {}, about {} times less work.\n"
+      "Will it help? {} Try {} at {}, about {} times less work.\n"
       "  rcap.RCAP(labels, pruning_rate={}{})\n"
       "  --method rcap --pruning-rate {}{}\n",
-      likely ? "Likely" : "At a price", suggestion.rule, as_percent(suggestion.pruning_rate),
+      price_text(suggestion), suggestion.rule, as_percent(suggestion.pruning_rate),
       with_decimals(suggestion.speed_up, 1), suggestion.pruning_rate,
       suggestion.auto_beta ? ", beta=\"auto\"" : "", suggestion.pruning_rate,
       suggestion.auto_beta ? " --beta auto" : "");

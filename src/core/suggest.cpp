@@ -289,11 +289,12 @@ Suggestion suggest(const Advice& advice) {
   if (outcome.speed_up < Limits::LeastSpeedUp) {
     return train_on_everything({why_too_slow(advice, chosen)});
   }
-  const bool free = points_lost(advice.imbalance, chosen.pruning_rate) <= Limits::NoLoss;
-  return {.verdict = free ? Verdict::Likely : Verdict::AtAPrice,
+  const double lost = points_lost(advice.imbalance, chosen.pruning_rate);
+  return {.verdict = lost <= Limits::NoLoss ? Verdict::Likely : Verdict::AtAPrice,
           .rule = std::string(SuggestedRule),
           .pruning_rate = chosen.pruning_rate,
           .speed_up = outcome.speed_up,
+          .points_lost = std::isfinite(lost) ? std::optional(lost) : std::nullopt,
           .auto_beta = scale_of_losses(advice).has_value(),
           .reasons = reasons_for(advice, chosen)};
 }

@@ -167,6 +167,7 @@ TEST(Suggestion, TakesTheHighestRateAtWhichTheStudiesLostNothing) {
   EXPECT_EQ(suggestion.rule, "rcap");
   EXPECT_DOUBLE_EQ(suggestion.pruning_rate, 0.9);
   EXPECT_NEAR(suggestion.speed_up, 10, 0.01);
+  EXPECT_NEAR(suggestion.points_lost.value(), 0.1, 1e-9);  // 82.6 to 82.5 % of the average class
   EXPECT_THAT(
       suggestion.reasons,
       has_reason(Basis::Computed, "labels", "100 times the smallest, class 6: of its 100 samples"));
@@ -197,6 +198,7 @@ TEST(Suggestion, NamesThePriceOnBalancedData) {
   EXPECT_EQ(suggestion.verdict, Verdict::AtAPrice);
   EXPECT_EQ(suggestion.rule, "rcap");
   EXPECT_DOUBLE_EQ(suggestion.pruning_rate, 0.7);
+  EXPECT_NEAR(suggestion.points_lost.value(), 1.6, 1e-9);  // letters: 92.4 to 90.8 % of the worst
   EXPECT_THAT(suggestion.reasons, has_reason(Basis::Computed, "labels", "nearly balanced"));
   EXPECT_THAT(suggestion.reasons, has_reason(Basis::Study, "docs/results/tables", "letters"));
 }
@@ -217,6 +219,10 @@ TEST(Suggestion, SaysWhereNoStudyPrunesAsMuch) {
   EXPECT_DOUBLE_EQ(suggestion.pruning_rate, 0.9);
   EXPECT_THAT(suggestion.reasons,
               has_reason(Basis::Study, "docs/results", "No study prunes as much as 95 %"));
+  const Advice beyond = advise_on(TailOf100, at_rates({0.95}));
+  EXPECT_EQ(beyond.suggestion.verdict, Verdict::AtAPrice);
+  EXPECT_FALSE(beyond.suggestion.points_lost);
+  EXPECT_THAT(describe(beyond), HasSubstr("Will it help? At a price that no study tells."));
 }
 
 TEST(Suggestion, KeepsAHandfulOfEachClass) {
@@ -324,13 +330,15 @@ TEST(DescribeAdvice, SaysWhatIsComputedAndWhatWasMeasured) {
   EXPECT_THAT(text, HasSubstr("  - [measured: docs/results/fashion] \"long"));
   EXPECT_THAT(text, HasSubstr("Will it help? Likely. Try rcap at 90 %"));
   EXPECT_THAT(text, HasSubstr("rcap.RCAP(labels, pruning_rate=0.9)"));
+  EXPECT_THAT(describe(advise_on(Even)),
+              HasSubstr("At a price: such data lost up to 1.6 points in the studies. Try rcap"));
   const std::string given = describe(advise_on({60, 40}, {}, std::vector<double>(100, 0.5)));
   EXPECT_THAT(given, HasSubstr("with the losses that were given"));
   EXPECT_THAT(given, HasSubstr("Will it help? Hardly. Train on everything."));
 }
 
 TEST(DescribeAdvice, HasNoLineThatATerminalWouldBreak) {
-  const std::string text = describe(advise_on({1'000'000, 400'000, 1000, 10}));
+  const std::string text = describe(advise_on({100'000, 40'000, 1000, 10}));
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
     EXPECT_LE(end - begin, 100U) << text.substr(begin, end - begin);

@@ -98,7 +98,10 @@ struct Suggestion {
   Verdict verdict = Verdict::Hardly;
   std::string rule = "full";  ///< a name of `advised_rules`; "full": train on everything
   double pruning_rate = 0;
-  double speed_up = 1;     ///< of that rule at that rate
+  double speed_up = 1;  ///< of that rule at that rate
+  /// The most that the rule lost of such data in the studies, in points of the worst or the average
+  /// class, against training on everything; nothing where there is no such study.
+  std::optional<double> points_lost = std::nullopt;
   bool auto_beta = false;  ///< the temperature should follow the spread of the losses
   std::vector<Reason> reasons = {};
 };
