@@ -44,4 +44,7 @@ void run_select(std::span<const std::string> words);
 /// @throws Stopped  Ctrl-C; what was done is safe
 void run_study_command(std::span<const std::string> words);
 
+/// `rcap watch RUN`: draws a training that is under way, until it ends.
+void run_watch(std::span<const std::string> words);
+
 }  // namespace rcap::cli

@@ -29,6 +29,8 @@ constexpr std::array Commands{
             run_study_command},
     Command{"report", "make one HTML file that shows a study: tables, plots, every run",
             run_report},
+    Command{"watch", "draw a training that is under way: curves, class shares, time left",
+            run_watch},
     Command{"bench", "time selection or image reading: rcap bench select, rcap bench data",
             run_bench},
     Command{"doctor", "show versions, processor, memory and data sets", run_doctor},

@@ -26,8 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* LockName = "lock";
-
 double seconds_since_1970() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
@@ -46,7 +44,7 @@ int open_or_fail(const fs::path& path, int flags) {
 /// The folder's lock; the folder is made if need be.
 int open_lock(const fs::path& folder) {
   make_folder(folder);
-  return open_or_fail(folder / LockName, O_RDWR | O_CREAT);
+  return open_or_fail(folder / run_files::Lock, O_RDWR | O_CREAT);
 }
 
 }  // namespace
@@ -188,7 +186,7 @@ void RunFolder::sync_records() {
 void RunFolder::require_in_place() const {
   struct stat held {};
   struct stat found {};
-  const fs::path lock = path_ / LockName;
+  const fs::path lock = path_ / run_files::Lock;
   if (::fstat(lock_.get(), &held) == 0 && ::stat(lock.c_str(), &found) == 0 &&
       held.st_dev == found.st_dev && held.st_ino == found.st_ino) {
     return;

@@ -21,6 +21,7 @@ inline constexpr const char* Records = "epochs.jsonl";
 inline constexpr const char* Summary = "summary.json";
 inline constexpr const char* Scores = "scores.safetensors";
 inline constexpr const char* Checkpoints = "checkpoint";
+inline constexpr const char* Lock = "lock";
 }  // namespace run_files
 
 /// The checkpoints in a folder of them, oldest first; none where the folder is not there.

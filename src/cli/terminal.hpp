@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <termios.h>
+
+#include "cli/watch_screen.hpp"
+
+namespace rcap::cli {
+
+/// The size of the terminal that standard output is; 80 x 24 where it is none.
+[[nodiscard]] ScreenSize screen_size();
+
+/// Whether standard output is a terminal on which lines can be drawn again.
+[[nodiscard]] bool can_redraw();
+
+/// Whether standard output is a terminal that has colours, and the user wants them (NO_COLOR).
+[[nodiscard]] bool has_colours();
+
+/// Draws on the whole terminal and reads single keys. The terminal is as before when it is gone.
+class Terminal {
+ public:
+  Terminal();
+  ~Terminal();
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  void draw(const std::vector<std::string>& lines);
+
+  /// Waits for a key. A signal ends the wait, too.
+  [[nodiscard]] std::optional<char> wait_for_key(std::chrono::milliseconds most);
+
+ private:
+  termios before_{};
+  bool has_keys_;  ///< and `before_` is how the terminal was
+};
+
+}  // namespace rcap::cli
