@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -47,6 +48,16 @@ int open_lock(const fs::path& folder) {
   return open_or_fail(folder / run_files::Lock, O_RDWR | O_CREAT);
 }
 
+/// Whoever watches a run takes its lock for an instant, to see whether it is free: that is waited for.
+bool take_lock(int file) {
+  constexpr int Tries = 100;
+  for (int i = 0; i < Tries; ++i) {
+    if (::flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<fs::path> checkpoints_in(const fs::path& folder) {
@@ -71,7 +82,7 @@ void require_begun_run(const fs::path& folder) {
 }
 
 RunFolder::RunFolder(const fs::path& path) : path_(path), lock_(open_lock(path)) {
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!take_lock(lock_.get())) {
     throw InvalidArgument(fmt::format(
         "{}: another process trains into this folder; wait for it, or choose another one",
         path_.string()));

@@ -1,6 +1,9 @@
 #include "train/run_folder.hpp"
 
+#include <chrono>
 #include <fstream>
+#include <memory>
+#include <thread>
 
 #include <gmock/gmock.h>
 
@@ -43,6 +46,16 @@ TEST(RunFolder, IsHeldByOneProcessAtATime) {
 TEST(RunFolder, IsFreeAgainAfterwards) {
   const TemporaryFolder folder;
   { const RunFolder first(folder / "run"); }
+  EXPECT_NO_THROW(RunFolder(folder / "run"));
+}
+
+TEST(RunFolder, WaitsForOneWhoHoldsItForAnInstant) {
+  const TemporaryFolder folder;
+  auto first = std::make_unique<RunFolder>(folder / "run");
+  std::jthread watcher([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    first.reset();
+  });
   EXPECT_NO_THROW(RunFolder(folder / "run"));
 }
 
