@@ -48,7 +48,8 @@ int open_lock(const fs::path& folder) {
   return open_or_fail(folder / run_files::Lock, O_RDWR | O_CREAT);
 }
 
-/// Whoever watches a run takes its lock for an instant, to see whether it is free: that is waited for.
+/// Whoever watches a run takes its lock for an instant, to see whether it is free: that is waited
+/// for.
 bool take_lock(int file) {
   constexpr int Tries = 100;
   for (int i = 0; i < Tries; ++i) {
