@@ -141,7 +141,7 @@ ShownClasses choose_classes(const std::vector<std::int64_t>& counts, std::size_t
 }
 
 /// Where the parts of a row of bars are.
-struct BarColumns {
+struct BarLayout {
   int name = 0;
   int name_columns = 0;
   int bar = 0;
@@ -150,9 +150,9 @@ struct BarColumns {
   int loss_end = 0;
 };
 
-BarColumns columns_of_bars(const Area& area, std::size_t longest_name) {
+BarLayout columns_of_bars(const Area& area, std::size_t longest_name) {
   constexpr int ShareColumns = 8, LossColumns = 8, MostNameColumns = 14;
-  BarColumns columns;
+  BarLayout columns;
   columns.name = area.column;
   columns.name_columns =
       std::min({static_cast<int>(longest_name), MostNameColumns, area.columns / 3});
@@ -163,7 +163,7 @@ BarColumns columns_of_bars(const Area& area, std::size_t longest_name) {
   return columns;
 }
 
-void draw_share(TextCanvas& canvas, int row, const BarColumns& columns, const EpochRecord& record,
+void draw_share(TextCanvas& canvas, int row, const BarLayout& columns, const EpochRecord& record,
                 std::size_t number, const std::string& name) {
   const auto count = static_cast<double>(record.class_counts[number]);
   const auto largest = static_cast<double>(*std::ranges::max_element(record.class_counts));
@@ -193,7 +193,7 @@ void draw_shares(TextCanvas& canvas, const Area& area, const RunProgress& run) {
   for (const std::size_t j : shown.numbers) {
     longest = std::max(longest, characters_of(name_of_class(run, j, class_count)).size());
   }
-  const BarColumns columns = columns_of_bars(area, longest);
+  const BarLayout columns = columns_of_bars(area, longest);
   int row = area.row + 1;
   for (std::size_t place = 0; place < shown.numbers.size(); ++place, ++row) {
     if (shown.left_out > 0 && place == shown.left_out_before) {
