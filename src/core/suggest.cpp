@@ -115,7 +115,7 @@ Reason study_against(const Advice& advice, const RateAdvice& rate) {
   const StudyRow& row = *std::ranges::max_element(rows, {}, lost_by);
   return measured(
       row.folder,
-      formatted("Not {}: at {} of {:?} the worst class had {} % (full training {}), the "
+      formatted("Not {}: at {} on {:?} the worst class had {} % (full training {}), the "
                 "average class {} % ({}).",
                 as_percent(rate.pruning_rate), as_percent(row.pruning_rate), row.dataset,
                 with_decimals(row.rcap.worst, 1), with_decimals(row.full.worst, 1),
@@ -195,11 +195,12 @@ std::optional<Reason> milder_rate(const Advice& advice, const RateAdvice& chosen
     for (const StudyRow& row : rows_for(advice.imbalance, rate->pruning_rate)) {
       const auto same = std::ranges::find(rows, row.dataset, &StudyRow::dataset);
       if (same == rows.end() || row.rcap.average < same->rcap.average + WorthTelling) continue;
-      return measured(row.folder,
-                      formatted("{} costs more and had the better average class: {} instead of {} "
-                                "% of {:?}.",
-                                as_percent(rate->pruning_rate), with_decimals(row.rcap.average, 1),
-                                with_decimals(same->rcap.average, 1), row.dataset));
+      return measured(
+          row.folder,
+          formatted("{} costs more and had the better average class: {} % instead of {} "
+                    "% on {:?}.",
+                    as_percent(rate->pruning_rate), with_decimals(row.rcap.average, 1),
+                    with_decimals(same->rcap.average, 1), row.dataset));
     }
   }
   return std::nullopt;

@@ -51,7 +51,7 @@ chart::Panel panel_of_rate(const Advice& advice, const RateAdvice& rate,
                            const std::vector<RankedClass>& classes) {
   chart::Panel panel;
   panel.title = pruned_text(rate.pruning_rate);
-  panel.x.title = "class, the largest first";
+  panel.x.title = "class, by size";
   panel.y.scale = chart::Scale::Log;
   panel.series.push_back(series_of(classes, advice.class_sizes, chart::NeutralLook));
   panel.series.back().markers = false;
@@ -97,8 +97,12 @@ std::string advice_figure(const Advice& advice) {
   for (std::size_t i = 0; i < advised_rules().size(); ++i) {
     chart.legend.push_back({.name = std::string(advised_rules()[i].name), .look = i});
   }
-  chart.note = fmt::format("Made with {}; later epochs follow the losses of the training.",
-                           advice.losses ? "the losses given" : "equal losses");
+  chart.note = fmt::format(
+      "Classes from the largest to the smallest. Made with {}; later epochs follow the losses of "
+      "the "
+      "training.",
+      advice.losses ? "the losses given"
+                    : "equal losses, where rcap, rcap mass and rcap group agree");
   if (keeps_nothing_of_a_class(advice)) chart.note += " No sample is drawn as 0.5.";
   return draw_chart(chart);
 }

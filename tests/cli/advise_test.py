@@ -93,7 +93,7 @@ class Answers(AdviseTest):
         self.put_classes(TAIL_OF_100)
         self.assertIn("figure in advice.svg", self.advise("--figure", "advice.svg"))
         texts = [element.text for element in xml.parse(self.folder / "advice.svg").iter() if element.text]
-        for text in ["50 % pruned", "70 % pruned", "90 % pruned", "all samples", *RULES]:
+        for text in ["50 % pruned", "70 % pruned", "90 % pruned", "all samples", "class, by size", *RULES]:
             self.assertIn(text, texts)
 
     def test_help_teaches(self):

@@ -178,8 +178,8 @@ TEST(Suggestion, TakesTheHighestRateAtWhichTheStudiesLostNothing) {
   EXPECT_THAT(suggestion.reasons, has_reason(Basis::Study, "docs/results/tables", "FARS"));
   EXPECT_THAT(suggestion.reasons,
               has_reason(Basis::Study, "docs/results/fashion",
-                         "70 % costs more and had the better average class: 86.2 instead "
-                         "of 82.5 % of \"long-tailed 100\""));
+                         "70 % costs more and had the better average class: 86.2 % instead "
+                         "of 82.5 % on \"long-tailed 100\""));
 }
 
 TEST(Suggestion, PrunesLessWhereThoseOfThisImbalanceLost) {
@@ -189,7 +189,7 @@ TEST(Suggestion, PrunesLessWhereThoseOfThisImbalanceLost) {
   // Full training 88.8 % of the average class, rcap 86.1 at 90 %.
   EXPECT_THAT(suggestion.reasons,
               has_reason(Basis::Study, "docs/results/fashion",
-                         "Not 90 %: at 90 % of \"long-tailed 10\" the worst class had 68.2 % "
+                         "Not 90 %: at 90 % on \"long-tailed 10\" the worst class had 68.2 % "
                          "(full training 51.9), the average class 86.1 % (88.8)"));
 }
 
