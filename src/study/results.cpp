@@ -21,18 +21,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* HeldOut = "held-out";  // as a summary has it
 
-std::vector<EpochRecord> read_epochs(const fs::path& path) {
-  std::vector<EpochRecord> epochs;
-  for (const std::string& line : lines_of(read_text(path))) {
-    try {
-      epochs.push_back(Json::parse(line).get<EpochRecord>());
-    } catch (const Json::exception& error) {
-      throw BadFile(fmt::format("{}, line {}: {}", path.string(), epochs.size() + 1, error.what()));
-    }
-  }
-  return epochs;
-}
-
 /// A summary tells what the last epoch found; where the two differ one of them was changed.
 void require_agreement(const fs::path& folder, const RunResult& run) {
   const bool agree =
@@ -49,7 +37,8 @@ RunResult read_run(const fs::path& folder) {
   run.name = folder.filename().string();
   run.summary =
       summary_from_text(folder / run_files::Summary, read_text(folder / run_files::Summary));
-  run.epochs = read_epochs(folder / run_files::Records);
+  run.epochs =
+      epochs_from_text(folder / run_files::Records, read_text(folder / run_files::Records));
   run.options = read_toml_options(folder / run_files::Options);
   require_agreement(folder, run);
   return run;

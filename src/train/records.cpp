@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text_file.hpp"
 #include "io/crc32c.hpp"
 #include "io/refuse_file.hpp"
+#include "rcap/core/error.hpp"
 
 namespace rcap {
 namespace {
@@ -214,6 +216,19 @@ Summary summary_from_text(const std::filesystem::path& path, std::string_view te
   } catch (const Json::exception& error) {
     refuse_file(path, "is cut off or not a summary: {}", error.what());
   }
+}
+
+std::vector<EpochRecord> epochs_from_text(const std::filesystem::path& path,
+                                          std::string_view text) {
+  std::vector<EpochRecord> epochs;
+  for (const std::string& line : lines_of(text)) {
+    try {
+      epochs.push_back(Json::parse(line).get<EpochRecord>());
+    } catch (const Json::exception& error) {
+      throw BadFile(fmt::format("{}, line {}: {}", path.string(), epochs.size() + 1, error.what()));
+    }
+  }
+  return epochs;
 }
 
 }  // namespace rcap

@@ -109,4 +109,9 @@ void from_json(const nlohmann::ordered_json& json, Summary& summary);
 /// @throws BadFile  the text is cut off, or was changed by hand; begins with `path`
 [[nodiscard]] Summary summary_from_text(const std::filesystem::path& path, std::string_view text);
 
+/// The records of `epochs.jsonl`.
+/// @throws BadFile  a line is no record; begins with `path` and tells which
+[[nodiscard]] std::vector<EpochRecord> epochs_from_text(const std::filesystem::path& path,
+                                                        std::string_view text);
+
 }  // namespace rcap

@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/file.h>
 
 #include "base/file_handle.hpp"
@@ -20,24 +19,10 @@ namespace rcap {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
-}
-
-std::vector<EpochRecord> read_epochs(const fs::path& path) {
-  std::vector<EpochRecord> epochs;
-  if (!is_there(path)) return epochs;
-  for (const std::string& line : lines_of(read_text(path))) {
-    try {
-      epochs.push_back(Json::parse(line).get<EpochRecord>());
-    } catch (const Json::exception& error) {
-      throw BadFile(fmt::format("{}, line {}: {}", path.string(), epochs.size() + 1, error.what()));
-    }
-  }
-  return epochs;
 }
 
 double seconds_since(const fs::path& path) {
@@ -79,7 +64,7 @@ RunProgress read_progress(const fs::path& folder) {
   const fs::path options = folder / run_files::Options;
   if (is_there(options)) progress.options = read_toml_options(options);
   const fs::path records = folder / run_files::Records;
-  progress.epochs = read_epochs(records);
+  if (is_there(records)) progress.epochs = epochs_from_text(records, read_text(records));
   if (const fs::path summary = folder / run_files::Summary; is_there(summary)) {
     progress.summary = summary_from_text(summary, read_text(summary));
     progress.state = RunState::Finished;

@@ -14,9 +14,10 @@ Under torch.distributed every rank makes the same selection and takes its part; 
 """
 
 from .._report import Report
+from ._batch_sampler import PruningBatchSampler
 from ._data import Indexed, labels_of, with_ids
 from ._initial_pass import initial_losses
-from ._sampler import PruningBatchSampler, PruningSampler
+from ._sampler import PruningSampler
 from ._steps import total_steps
 
 __all__ = ["PruningSampler", "PruningBatchSampler", "Indexed", "with_ids", "labels_of", "initial_losses", "total_steps",

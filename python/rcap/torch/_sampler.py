@@ -1,10 +1,8 @@
 """The sampler: which samples of an epoch go to this rank, and where their losses go."""
 
-import concurrent.futures
-import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,10 +12,12 @@ from torch.utils.data import DataLoader, Sampler
 
 from .. import InvalidArgument, Pruner, StateMismatch
 from .._report import Report
+from ._ahead import Ahead
+from ._batch_sampler import PruningBatchSampler
 from ._data import Indexed, with_ids
 from ._epoch import NOTHING, Epoch, Phase
 from ._observer import Observer
-from ._pass import BatchIterator, IdIterator, LossLog, Pass
+from ._pass import IdIterator, LossLog, Pass
 from ._ranks import Ranks
 from ._steps import planned_count, wants_initial_losses
 from ._watch import Watch, report_on
@@ -88,7 +88,7 @@ class PruningSampler(Sampler[int]):
     def _start(self) -> None:
         """Takes the epoch from the pruner, which may be in the middle of it."""
         self._observer = Observer(self.pruner, self._ranks, self.bad_losses, self._watch)
-        self._ahead: _Ahead | None = None
+        self._ahead: Ahead | None = None
         self._epoch = Epoch(0, Phase.COMING, NOTHING)
         self._observer.begin_epoch(self._epoch)
         if self.pruner.epoch >= 0:
@@ -354,7 +354,7 @@ class PruningSampler(Sampler[int]):
             raise InvalidArgument(f"select_ahead: {self._pending_count()} samples of epoch {epoch.number} have not "
                                   "been observed yet; call it after the last batch")
         if self._ahead is None:
-            self._ahead = _Ahead(epoch.number if coming else epoch.number + 1, self._make_epoch)
+            self._ahead = Ahead(epoch.number if coming else epoch.number + 1, self._make_epoch)
 
     def _enter(self, number: int) -> None:
         self.synchronize()
@@ -446,64 +446,6 @@ class PruningSampler(Sampler[int]):
         self._ranks = Ranks(None)
         self._observer = Observer(self.pruner, self._ranks, self.bad_losses, self._watch)
         self._observer.begin_epoch(self._epoch)
-
-
-class PruningBatchSampler(Sampler[NDArray[np.int64]]):
-    """The batches of a `PruningSampler`, each as an array: an epoch costs microseconds instead of a call for each id.
-
-    Give it to a DataLoader as `batch_sampler`. A data set without `__getitems__` is asked for one sample after another.
-
-    Args:
-        sampler: The one whose samples are taken.
-        batch_size: Of one rank.
-        drop_last: Whether a last, smaller batch is left out; make the sampler with the same batch_size then.
-
-    Raises:
-        InvalidArgument: If batch_size is below 1.
-    """
-
-    def __init__(self, sampler: PruningSampler, batch_size: int, drop_last: bool = False) -> None:
-        if batch_size < 1:
-            raise InvalidArgument(f"PruningBatchSampler: batch_size is {batch_size}; it must be at least 1")
-        self.sampler = sampler
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-
-    def __iter__(self) -> Iterator[NDArray[np.int64]]:
-        return BatchIterator(self.sampler._make_pass(), self.batch_size, self.drop_last)
-
-    def __len__(self) -> int:
-        whole, rest = divmod(len(self.sampler), self.batch_size)
-        return whole + (rest > 0 and not self.drop_last)
-
-    def set_epoch(self, epoch: int) -> None:
-        """As `PruningSampler.set_epoch`, for frameworks that look for it here."""
-        self.sampler.set_epoch(epoch)
-
-
-class _Ahead:
-    """An epoch that is selected in a thread of its own."""
-
-    def __init__(self, number: int, make: Callable[[int], Epoch]) -> None:
-        self._pool = concurrent.futures.ThreadPoolExecutor(1, "rcap-select")
-        self._made = self._pool.submit(make, number)
-
-    def result(self) -> Epoch:
-        self._pool.shutdown()
-        return self._made.result()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Ahead, (self.result().number, _Made(self.result()))
-
-
-@dataclasses.dataclass
-class _Made:
-    """Makes an epoch that is there."""
-
-    epoch: Epoch
-
-    def __call__(self, number: int) -> Epoch:
-        return self.epoch
 
 
 def _names_of_classes(class_count: int, names: Sequence[str] | None) -> tuple[str, ...] | None:
