@@ -218,13 +218,9 @@ void refuse_damage(const std::vector<DataReport>& reports, const VerifyArguments
 
 void run_data_verify(std::span<const std::string> words) {
   VerifyArguments arguments;
-  if (!words.empty() && !words.front().starts_with('-')) {
-    arguments.name = words.front();
-    words = words.subspan(1);
-  }
-  CommandLine line(
-      "data verify", "Holds the files of a data set against the published sizes and checksums.",
-      R"(NAME, directly behind verify, is a data set of rcap data list. Without it all that have a usual
+  CommandLine line("data verify",
+                   "Holds the files of a data set against the published sizes and checksums.",
+                   R"(NAME is a data set of rcap data list. Without it all that have a usual
 place on this machine are verified. Of imagenet, waterbirds, celeba and inaturalist the lists, the
 counts and the presence of every image are checked too. The images of image-folder, which have no
 published checksum, are decoded once each. A packed file (rcap data pack) in place of NAME is held
@@ -232,6 +228,7 @@ against its own checksums, image by image.
 Exit code 2: a file is damaged or missing.
 
 Example: rcap data verify cifar10 --data ~/data)");
+  line.argument("[NAME]", arguments.name);
   line.group("Data");
   line.path("data", arguments.folder, "DIR", "where NAME is, if not in its usual place");
   line.flag("decode", arguments.decode, "decode every image once, where they are in files");

@@ -47,13 +47,8 @@ void print_text(const StudyResults& results, const fs::path& html, std::size_t b
 
 void run_report(std::span<const std::string> words) {
   ReportArguments arguments;
-  if (!words.empty() && !words.front().starts_with('-')) {
-    arguments.folder = words.front();
-    words = words.subspan(1);
-  }
-  CommandLine line(
-      "report", "Makes one HTML file that shows a study: tables, plots, every run.",
-      R"(DIR, directly behind report, is the --out of rcap study, or any folder of run folders of
+  CommandLine line("report", "Makes one HTML file that shows a study: tables, plots, every run.",
+                   R"(DIR is the --out of rcap study, or any folder of run folders of
 rcap train. The report is made from what the runs have left so far; runs without a result
 are listed with the reason, there and here. The file needs nothing beside it and no network:
 open it in a browser, mail it to a colleague.
@@ -61,6 +56,7 @@ open it in a browser, mail it to a colleague.
 Examples: beside the runs, and elsewhere
   rcap report study-out
   rcap report study-out --html ~/report.html)");
+  line.argument("DIR", arguments.folder);
   line.group("Output");
   line.path("html", arguments.html, "FILE", "the report, if not DIR/report.html");
   line.flag("json", arguments.json, "print one JSON object");

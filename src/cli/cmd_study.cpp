@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr const char* StudySummary =
     "Compares methods: makes every run of a plan, then tables, figures and a report.";
 constexpr const char* StudyFooter =
-    R"(PLAN.toml, directly behind study, says what is run: data sets x methods x rates x betas x
+    R"(PLAN.toml says what is run: data sets x methods x rates x betas x
 seeds. Plans that ship are in plans/; a short one:
   seeds = [0, 27, 100]
   pruning-rates = [0.7, 0.9]
@@ -61,11 +61,8 @@ struct StudyArguments {
 };
 
 bool parse(std::span<const std::string> words, StudyArguments& arguments) {
-  if (!words.empty() && !words.front().starts_with('-')) {
-    arguments.plan = words.front();
-    words = words.subspan(1);
-  }
   CommandLine line("study", StudySummary, StudyFooter);
+  line.argument("PLAN.toml", arguments.plan);
   line.group("Study");
   line.path("out", arguments.out, "DIR", "where runs, tables, figures and report go; required");
   line.path("data_root", arguments.data_root, "DIR",

@@ -216,16 +216,12 @@ std::optional<RunProgress> draw_until_end(Subject& subject) {
 void run_watch(std::span<const std::string> words) {
   fs::path folder;
   bool once = false;
-  if (!words.empty() && !words.front().starts_with('-')) {
-    folder = words.front();
-    words = words.subspan(1);
-  }
   CommandLine line(
       "watch", "Draws a training that is under way: curves, class shares, time left.",
-      R"(RUN, directly behind watch, is the --out of rcap train. The picture is drawn again when an
-epoch is done, until the run ends; q and Ctrl-C leave, and the run goes on. A run that has
-ended is drawn once. Of a study, give its --out: the run under way is drawn, the last one
-begun if there are several, and the next one when it ends.
+      R"(RUN is the --out of rcap train. The picture is drawn again after every epoch until the run
+ends; q and Ctrl-C leave, and the run goes on. A run that has ended is drawn once. For a
+study, give its --out: the run under way is drawn, the last one begun if there are several,
+and the next one when it ends.
 
 Where standard output is not a terminal the picture is printed once, 80 columns wide.
 Colours are those of the terminal; set NO_COLOR=1 to have none.
@@ -233,6 +229,7 @@ Colours are those of the terminal; set NO_COLOR=1 to have none.
 Examples: in a second terminal, and into a file
   rcap watch runs/rcap
   rcap watch runs/rcap --once > state.txt)");
+  line.argument("RUN", folder);
   line.group("Output");
   line.flag("once", once, "print the present state and end");
   if (!line.parse(words)) return;

@@ -120,6 +120,10 @@ bool CommandLine::parse(std::span<const std::string> words) {
     print_help();
     return false;
   }
+  if (set_argument_ && !words.empty() && !words.front().starts_with('-')) {
+    set_argument_(words.front());
+    words = words.subspan(1);
+  }
   parse_words(words);
   const std::vector<std::string> unknown = app_->remaining();
   if (!unknown.empty()) refuse_unknown(command_, unknown.front());
@@ -132,7 +136,10 @@ bool CommandLine::parse(std::span<const std::string> words) {
 void CommandLine::print_help() const {
   std::string help = app_->help();
   for (std::size_t at; (at = help.find("\n\n\n")) != std::string::npos;) help.erase(at, 1);
-  help.insert(help.find("Usage:"), "\n");
+  const std::string usage = "Usage: rcap " + command_;
+  const std::size_t at = help.find(usage);
+  if (!argument_name_.empty()) help.insert(at + usage.size(), " " + argument_name_);
+  help.insert(at, "\n");
   std::fputs(help.c_str(), stdout);
 }
 

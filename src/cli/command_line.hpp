@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,6 +36,14 @@ class CommandLine : public OptionFields {
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
+
+  /// The word directly behind the command, which may be left out: "PLAN.toml".
+  /// @param value  a text or a path
+  template <class Value>
+  void argument(std::string name, Value& value) {
+    argument_name_ = std::move(name);
+    set_argument_ = [&value](const std::string& word) { value = word; };
+  }
 
   /// An option without a word: there, or not.
   void flag(std::string_view name, bool& value, std::string meaning);
@@ -87,6 +96,8 @@ class CommandLine : public OptionFields {
   [[noreturn]] void refuse_unknown(const std::string& where, const std::string& word) const;
 
   std::string command_;
+  std::string argument_name_;  ///< empty: there is none
+  std::function<void(const std::string&)> set_argument_;
   std::vector<std::string_view> wordless_;  ///< names of options without a word
   std::vector<Collected> collected_;
   std::vector<GivenOption> given_;

@@ -18,6 +18,11 @@ class Program(CliTest):
         for words in [["select", "--help"], ["help", "select"], ["bench", "select", "--help"], ["doctor", "-h"]]:
             self.assertIn("Usage: rcap", self.rcap(*words))
 
+    def test_help_shows_what_stands_behind_a_command(self):
+        for usage in ("study PLAN.toml", "report DIR", "watch RUN", "data verify [NAME]", "select"):
+            words = usage.split()[:2] if usage.startswith("data") else usage.split()[:1]
+            self.assertIn(f"\n\nUsage: rcap {usage} [OPTIONS]\n", self.rcap(*words, "--help"))
+
     def test_help_of_select_tells_every_option(self):
         text = self.rcap("select", "--help")
         for name in ("method labels classes pruning-rate beta class-share initial-loss clip min-per-class "
