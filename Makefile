@@ -9,7 +9,7 @@ CTEST := .venv/bin/ctest
 PYTHON3 := .venv/bin/python
 
 # How long `make test` runs each fuzz target.
-RCAP_FUZZ_SECONDS ?= 30
+RCAP_FUZZ_SECONDS ?= 15
 
 # CMake finds Ninja here.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
