@@ -167,15 +167,6 @@ class Once(WatchTest):
         last.finish()
         self.assertTrue(self.lines("study")[0].startswith("study/runs/c  rcap"))
 
-    def test_it_starts_at_once(self):
-        self.run_at().train(10).finish()
-        times = []
-        for _ in range(5):
-            begin = time.monotonic()
-            self.lines("run")
-            times.append(time.monotonic() - begin)
-        self.assertLess(min(times), 0.25)
-
 
 class Refusals(WatchTest):
     def refused(self, *words, naming):
