@@ -19,7 +19,7 @@ LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp'
 LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
 
 .PHONY: help setup build demo docs test test-core test-python campaign fuzz bench bench-python format clean \
-  check check-format check-python check-shell check-page check-files check-tidy check-docs file-flags
+  check check-format check-python check-shell check-page check-figure check-files check-tidy check-docs file-flags
 
 help:  ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,13 +92,16 @@ check-format: setup  ## fail where a tracked C++ file is not formatted
 check-python: setup  ## fail where ruff finds something in a Python file
 	.venv/bin/ruff check --no-cache .
 
-check: check-format check-python check-shell check-page check-files check-tidy  ## every check that runs nothing: under three minutes
+check: check-format check-python check-shell check-page check-figure check-files check-tidy  ## every check that runs nothing: under three minutes
 
 check-shell: setup  ## shellcheck on every shell script
 	$(LIST_SHELL_SCRIPTS) | xargs -0 -r shellcheck
 
 check-page: setup  ## fail where a script of the report's page has a mistake
 	$(PYTHON3) scripts/check-page
+
+check-figure: setup  ## fail where the README's figure is not what the committed tables say
+	$(PYTHON3) tools/draw_front_figure.py --check
 
 check-files: file-flags  ## fail where a source or a public header does not compile alone
 	$(PYTHON3) scripts/check-files

@@ -231,6 +231,16 @@ def test_weighs_where_the_method_does(form, dtype, order):
     assert sampler.epoch_done
 
 
+@pytest.mark.parametrize("method", ["rs2", "infobatch"])
+def test_a_batch_without_samples_changes_nothing(method):
+    sampler = make_sampler(method)
+    ids = torch.tensor(list(sampler))
+    sampler.observe(ids[:BATCH], losses_of(ids[:BATCH], 0))
+    before = sampler.pruner.state()
+    assert sampler.observe(ids[:0], torch.empty(0)).isnan()  # the mean of nothing
+    assert sampler.pruner.state() == before
+
+
 def test_a_copy_weighs_as_the_original_does():
     sampler, ids, losses, weights = weighted_epoch()
     sampler.observe(ids[:BATCH], losses[:BATCH])

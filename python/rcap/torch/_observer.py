@@ -125,7 +125,7 @@ class Observer:
         # The usual batch of a CPU: the pruner reads both where they are, which takes a third of the time.
         if (self._is_plain and type(ids) is torch.Tensor and type(losses) is torch.Tensor
                 and losses.dtype is torch.float32 and ids.dtype is torch.int64 and losses.is_cpu and ids.is_cpu
-                and losses.dim() == ids.dim() == 1 and losses.numel() == ids.numel()
+                and losses.dim() == ids.dim() == 1 and 0 < losses.numel() == ids.numel()
                 and losses.is_contiguous() and ids.is_contiguous()):
             mean = self._observe_in_place(ids, losses)
             if mean is not None:
