@@ -6,6 +6,7 @@
 
 #include "base/formatted.hpp"
 #include "base/number_text.hpp"
+#include "core/keys.hpp"
 #include "core/study_rows.hpp"
 
 namespace rcap {
@@ -235,7 +236,7 @@ Reason about_wrong_labels() {
 
 std::optional<Reason> scale_of_losses(const Advice& advice) {
   if (!advice.losses) return std::nullopt;
-  const double guess = std::log(static_cast<double>(advice.filled_class_count));
+  const double guess = exact_log(static_cast<double>(advice.filled_class_count));
   if (advice.losses->mean <= Limits::LargeLosses * guess) return std::nullopt;
   return computed("losses",
                   formatted("The mean loss {} is more than {} times ln({}), the loss of a guess: "

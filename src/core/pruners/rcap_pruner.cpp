@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "core/keys.hpp"
 #include "core/sample_weights.hpp"
 #include "core/saturate.hpp"
 #include "core/temperature.hpp"
@@ -13,7 +14,7 @@
 namespace rcap {
 namespace {
 
-float log_of(ClassId class_count) { return static_cast<float>(std::log(class_count)); }
+float log_of(ClassId class_count) { return static_cast<float>(exact_log(class_count)); }
 
 }  // namespace
 

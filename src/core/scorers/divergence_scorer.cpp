@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/formatted.hpp"
+#include "core/keys.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -53,7 +54,8 @@ std::size_t array_length(std::int64_t samples, std::int64_t per_sample) {
 double step_between(std::span<const float> before, std::span<const float> after) {
   double step = 0;
   for (std::size_t k = 0; k < after.size(); ++k) {
-    step += std::abs(after[k] * (std::log(after[k] + LogOffset) - std::log(before[k] + LogOffset)));
+    step +=
+        std::abs(after[k] * (exact_log(after[k] + LogOffset) - exact_log(before[k] + LogOffset)));
   }
   return step;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/formatted.hpp"
+#include "core/keys.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -27,8 +28,8 @@ double margin(Row logits, std::size_t label, MarginKind kind) {
   if (kind == MarginKind::Logit) return logits[label] - other;
   const double highest = std::max<double>(logits[label], other);
   double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - highest);
-  return (std::exp(logits[label] - highest) - std::exp(other - highest)) / sum;
+  for (const float logit : logits) sum += exact_exp(logit - highest);
+  return (exact_exp(logits[label] - highest) - exact_exp(other - highest)) / sum;
 }
 
 void check(const ClassIndex& classes, std::span<const SampleId> ids, Row logits) {
