@@ -18,16 +18,27 @@ LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
 LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp'
 LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
 
-.PHONY: help setup build demo docs test test-core test-python campaign fuzz bench bench-python format clean \
+.PHONY: help setup setup-demo setup-bench build build-tests demo docs test test-core test-portable \
+  test-python campaign fuzz bench bench-python format clean \
   check check-format check-python check-shell check-page check-figure check-files check-tidy check-docs file-flags
 
 help:  ## list the targets (default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup:  ## install what is missing: Debian packages, .venv
-	@scripts/setup
+setup:  ## install what checks, tests and documentation need: Debian packages, .venv
+	@scripts/setup test
 
-build: setup  ## build the program build/rcap
+setup-demo:  ## install what building and running the program needs
+	@scripts/setup demo
+
+setup-bench:  ## install what measuring needs
+	@scripts/setup bench
+
+build: setup-demo  ## build the program build/rcap
+	scripts/heartbeat configuring $(CMAKE) --preset program
+	scripts/heartbeat building $(CMAKE) --build --preset program
+
+build-tests: setup  ## build the program and the tests
 	$(CMAKE) --preset release
 	$(CMAKE) --build --preset release
 
@@ -38,7 +49,7 @@ docs: setup  ## install the Python package and build the documentation: site/ind
 	scripts/test-python --install-only
 	scripts/docs
 
-test: check build  ## run every check, then every test, optimised, under sanitizers, fuzzed, from Python
+test: check build-tests  ## run every check, then every test, optimised, under sanitizers, fuzzed, from Python
 	$(CTEST) --preset release
 	$(CMAKE) --preset asan -DRCAP_FUZZ_SECONDS=$(RCAP_FUZZ_SECONDS)
 	$(CMAKE) --build --preset asan
@@ -46,6 +57,7 @@ test: check build  ## run every check, then every test, optimised, under sanitiz
 	$(CMAKE) --preset tsan
 	$(CMAKE) --build --preset tsan
 	$(CTEST) --preset tsan
+	scripts/test-portable
 	scripts/test-python
 	scripts/docs
 
@@ -57,10 +69,13 @@ test-core: check-format  ## the library alone, optimised and under sanitizers: m
 	$(CMAKE) --build --preset core-asan
 	$(CTEST) --preset core-asan
 
-test-python: build  ## install the Python package into an environment of its own and run its tests
+test-portable: setup  ## selections on other processors and by other compilers, compared bit for bit: five minutes
+	scripts/test-portable
+
+test-python: build-tests  ## install the Python package into an environment of its own and run its tests
 	scripts/test-python
 
-campaign: build  ## fail every call to the system, kill at random: hours; CAMPAIGN="--jobs select" does a part
+campaign: build-tests  ## fail every call to the system, kill at random: hours; CAMPAIGN="--jobs select" does a part
 	scripts/test-python --install-only
 	RCAP_PROGRAM=build/rcap RCAP_FAULTS=$(CURDIR)/build/tests/campaign/librcap_faults.so \
 	  RCAP_PYTHON_ENV=$(CURDIR)/build/python-env/bin/python $(PYTHON3) tests/campaign/campaign.py $(CAMPAIGN)
@@ -70,14 +85,14 @@ fuzz: setup  ## ten million inputs for each fuzz target: hours; FUZZ="--targets 
 	$(CMAKE) --build --preset fuzz
 	scripts/fuzz-long $(FUZZ)
 
-bench: build  ## build and run the benchmarks
+bench: setup-bench build  ## build and run the benchmarks
 	$(PYTHON3) bench/run.py
 	$(PYTHON3) bench/train.py
 	$(PYTHON3) bench/data.py
 	$(PYTHON3) bench/photo.py
 	$(PYTHON3) bench/report.py
 
-bench-python: build  ## install the Python package and measure it against DataCull and InfoBatch
+bench-python: setup build  ## install the Python package and measure it against DataCull and InfoBatch
 	scripts/test-python --install-only
 	build/python-env/bin/python -m pip install --quiet orjsonl==1.0.0
 	build/python-env/bin/python -m pip install --quiet --no-deps datacull==1.0.2  # its own wishes bring another torch

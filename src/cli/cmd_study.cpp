@@ -90,7 +90,7 @@ bool parse(std::span<const std::string> words, StudyArguments& arguments) {
   return true;
 }
 
-/// Shows a study: a bar on a terminal, one line per run in a log.
+/// Shows a study: a bar on a terminal, a line for every run in a log.
 class StudyReporter final : public StudyListener {
  public:
   explicit StudyReporter(bool quiet) : quiet_(quiet), bar_(!quiet) {}
@@ -110,10 +110,10 @@ class StudyReporter final : public StudyListener {
   void on_run_end(const PlannedRun& run, double seconds, const std::string& error,
                   const StudyProgress& progress) override {
     if (quiet_) return;
+    bar_.clear();
     if (!error.empty()) {
-      bar_.clear();
       tell("{} failed after {:.1f} s: {}\n", run.name, seconds, error);
-    } else if (!bar_.is_shown()) {
+    } else if (!bar_.is_on_terminal()) {
       tell("{} {:.1f} s  ({})\n", run.name, seconds, describe(progress));
     }
   }

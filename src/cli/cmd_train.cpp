@@ -176,7 +176,7 @@ class TrainReporter final : public TrainListener {
 
   void on_epoch(const EpochRecord& record, std::int64_t epochs) override {
     // Where a bar tells the rest, only evaluations are worth a line that stays.
-    if (quiet_ || (bar_.is_shown() && !record.evaluation)) return;
+    if (quiet_ || (bar_.is_on_terminal() && !record.evaluation)) return;
     std::string line = fmt::format("epoch {:>3}/{}  loss {:.4f}  {} samples", record.epoch + 1,
                                    epochs, record.train_loss, record.selected);
     if (record.evaluation) {

@@ -12,7 +12,7 @@
 namespace rcap::cli {
 namespace {
 
-constexpr auto Interval = std::chrono::milliseconds(100);
+constexpr auto DrawInterval = std::chrono::milliseconds(100);
 constexpr int BarColumns = 24;
 
 int terminal_columns() {
@@ -22,15 +22,22 @@ int terminal_columns() {
 
 }  // namespace
 
-ProgressBar::ProgressBar(bool shown) : shown_(shown && ::isatty(STDERR_FILENO) == 1) {}
+ProgressBar::ProgressBar(bool shown, Clock::duration log_interval)
+    : shown_(shown),
+      on_terminal_(::isatty(STDERR_FILENO) == 1),
+      interval_(on_terminal_ ? DrawInterval : log_interval),
+      last_(on_terminal_ ? Clock::now() - DrawInterval : Clock::now()) {}
 
-bool ProgressBar::is_due() const {
-  return shown_ && (last_ == Clock::time_point::min() || Clock::now() - last_ >= Interval);
-}
+bool ProgressBar::is_due() const { return shown_ && Clock::now() - last_ >= interval_; }
 
 void ProgressBar::show(double part, const std::string& text) {
   if (!is_due()) return;
   last_ = Clock::now();
+  if (on_terminal_) return draw(part, text);
+  tell("{:3.0f} %  {}\n", 100 * std::clamp(part, 0.0, 1.0), text);
+}
+
+void ProgressBar::draw(double part, const std::string& text) {
   const int filled = static_cast<int>(std::lround(std::clamp(part, 0.0, 1.0) * BarColumns));
   std::string bar;
   for (int i = 0; i < BarColumns; ++i) bar += i < filled ? "━" : "╌";
@@ -40,6 +47,7 @@ void ProgressBar::show(double part, const std::string& text) {
 }
 
 void ProgressBar::clear() {
+  if (!on_terminal_) last_ = Clock::now();  // what follows is progress enough
   if (!drawn_) return;
   tell("\r\x1b[K");
   drawn_ = false;

@@ -5,11 +5,15 @@
 
 namespace rcap::cli {
 
-/// One line on a terminal that is drawn again and again, a few times a second. Anywhere
-/// else it draws nothing: logs get whole lines from whoever uses it.
+/// How far a long command has come: on a terminal one line that is drawn again and again, a few
+/// times a second; in a log a line of its own whenever nothing was printed for a while.
 class ProgressBar {
  public:
-  explicit ProgressBar(bool shown);
+  using Clock = std::chrono::steady_clock;
+
+  /// @param shown         false: it never prints anything
+  /// @param log_interval  the longest silence of a log
+  explicit ProgressBar(bool shown, Clock::duration log_interval = std::chrono::seconds(10));
   ~ProgressBar() { clear(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -18,21 +22,23 @@ class ProgressBar {
   /// @param text  follows the bar
   void show(double part, const std::string& text);
 
-  /// Whether `show` would draw now, so that a text need not be made in vain.
+  /// Whether `show` would print now, so that a text need not be made for nothing.
   [[nodiscard]] bool is_due() const;
 
-  /// Whether there is a terminal to draw on.
-  [[nodiscard]] bool is_shown() const noexcept { return shown_; }
+  /// Whether it is shown, and on a terminal.
+  [[nodiscard]] bool is_on_terminal() const noexcept { return shown_ && on_terminal_; }
 
-  /// Takes the line away, before something else is printed.
+  /// Makes room before something else is printed.
   void clear();
 
  private:
-  using Clock = std::chrono::steady_clock;
+  void draw(double part, const std::string& text);
 
   bool shown_;
+  bool on_terminal_;
   bool drawn_ = false;
-  Clock::time_point last_ = Clock::time_point::min();
+  Clock::duration interval_;
+  Clock::time_point last_;
 };
 
 /// done / total; all of nothing is 1.
