@@ -39,8 +39,8 @@ int main() {
     const auto [number, ids, weights] =
         rcap::in_training_order(pruner->select(epoch), options.common.seed);
     // Here a training loop would run over `ids`, batch by batch, and multiply each loss by its
-    // weight (all are 1 where `weights` is empty) before it takes the mean of the batch. The
-    // pruner is told the losses without it.
+    // weight (all are 1 if `weights` is empty) before it takes the mean of the batch. The
+    // pruner gets the losses without the weights.
     pruner->observe(ids, losses_of(ids, labels, epoch));
 
     const auto counts = classes->count_by_class(ids);

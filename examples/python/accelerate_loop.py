@@ -3,8 +3,8 @@
 
     accelerate launch --cpu --num_processes 2 accelerate_loop.py
 
-Two things are not prepared: the loader in the usual way, since that would share out again what the sampler has shared
-out, and the schedule, which would then take a step for every process.
+Two things are not prepared as usual: the loader, because accelerate would shard the sampler's part again, and the
+schedule, which would then take a step for every process.
 """
 
 import torch
@@ -49,7 +49,7 @@ def train(accelerator, model, dataset, pruner, epochs):
 
     seen = 0
     for epoch in range(sampler.epoch, epochs):
-        loader.set_epoch(epoch)  # and so the sampler's
+        loader.set_epoch(epoch)  # which sets the sampler's epoch, too
         for (x, y), ids in loader:
             losses = F.cross_entropy(model(x), y, reduction="none")
             optimizer.zero_grad()

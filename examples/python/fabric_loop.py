@@ -3,8 +3,8 @@
 
     fabric run --accelerator cpu --devices 2 --strategy ddp fabric_loop.py
 
-The loader is not set up: Fabric would share out again what the sampler has shared out, and would count the epochs from
-0 after a checkpoint was loaded. Batches go to the device by `fabric.to_device`; ids stay on the host.
+The loader does not go through `fabric.setup_dataloaders`: Fabric would shard the sampler's part again, and would count
+the epochs from 0 after loading a checkpoint. `fabric.to_device` moves batches to the device; ids stay on the host.
 """
 
 import pathlib
@@ -48,9 +48,9 @@ def train(fabric, model, dataset, pruner, epochs, checkpoint, stop):
             fabric.backward(sampler.observe(ids, losses))
             optimizer.step()
             schedule.step()
-            state["seen"] += len(ids) * fabric.world_size  # every process has as many
+            state["seen"] += len(ids) * fabric.world_size  # every process has the same number
 
-    # At any time, also in the middle of an epoch; every process must come here.
+    # Works at any time, also in the middle of an epoch; every process must do it.
     sampler.synchronize()
     fabric.save(checkpoint, state)
     return state["seen"]
@@ -61,21 +61,21 @@ def main():
     torch.set_num_threads(1)
     (x, y), (test_x, test_y) = make_data(chosen.seed)
     dataset = TensorDataset(torch.from_numpy(x), torch.from_numpy(y))
-    fabric = Fabric()  # what `fabric run` was told; without it, Fabric(devices=2, strategy="ddp") and fabric.launch()
+    fabric = Fabric()  # set up by `fabric run`; without it, Fabric(devices=2, strategy="ddp") and fabric.launch()
     pruners = {
         "full": lambda: rcap.Full(y, seed=chosen.seed),
         "rcap": lambda: rcap.RCAP(y, pruning_rate=0.9, seed=chosen.seed)}
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(fabric.broadcast(folder))
         for name, make_pruner in pruners.items():
-            for stop in (chosen.epochs // 2, chosen.epochs):  # stopped half-way, and gone on with
+            for stop in (chosen.epochs // 2, chosen.epochs):  # stopped half-way, then resumed
                 model = make_model(chosen.seed)
                 seen = train(fabric, model, dataset, make_pruner(), chosen.epochs, folder / f"{name}.ckpt", stop)
             if fabric.is_global_zero:
                 with torch.no_grad():
                     predictions = model(torch.from_numpy(test_x).to(fabric.device)).argmax(1).cpu().numpy()
                 report(name, seen, predictions, test_y)
-        fabric.barrier()  # the folder is that of the first process
+        fabric.barrier()  # the folder belongs to the first process
 
 
 if __name__ == "__main__":

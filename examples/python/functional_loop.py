@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""rcap in a functional loop, as one writes it in JAX: pure functions, all state in one value. NumPy alone.
+"""rcap in a functional loop, as in JAX: pure functions, all state in one value. Needs only NumPy.
 
-`train_epoch` takes a state and returns the next one. What the pruner knows is a part of it, as bytes: a run continues
-from any state that was kept, and gives the same results.
+`train_epoch` takes a state and returns the next one. The pruner's state is part of it, as bytes: a run can continue
+from any state that was kept, with the same results.
 """
 
 from typing import NamedTuple
@@ -46,7 +46,7 @@ def losses_and_gradients(params, x, y, weights):
 
 
 def train_epoch(state, pruner, x, y):
-    """The next state. The pruner only computes: it is given its state, and gives it back."""
+    """The next state, and how many samples it trained on. The pruner only computes: its state comes with the rest."""
     pruner.set_state(state.pruner)
     params, velocity = state.params, state.velocity
     selection = pruner.select_in_order(state.epoch)

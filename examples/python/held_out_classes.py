@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""rcap with the errors of the classes on held-out data, for a loop that evaluates every epoch anyway.
+"""rcap with class errors on held-out data, for a loop that evaluates every epoch anyway.
 
-The loss of a class that is seen often falls because it is memorised. A tenth of each class is kept out of the training
-here, and its losses say how good the class really is: `observe_classes` puts them in the place of the training losses
-when the next budget is split over the classes.
+The training loss of a class that is seen often falls because it is memorised. Here a tenth of each class is held out,
+and its losses show how well the class is really learnt: after `observe_classes` they replace the training losses when
+the next budget is split over the classes.
 """
 
 import numpy as np

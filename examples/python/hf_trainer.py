@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """rcap with the Trainer of transformers: a mixin and a pruner.
 
-The model is a small one of our own; any that takes `labels` and gives `logits` of a sample's classes will do.
+The model is a small network; any that takes `labels` and returns `logits` (sample, class) will do.
 """
 
 import tempfile

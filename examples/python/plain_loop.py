@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rcap in a plain PyTorch loop, on everything and on a tenth of the data an epoch.
+"""rcap in a plain PyTorch loop, on everything and on a tenth of the data per epoch.
 
 Three lines differ from a usual loop: the pruner, the sampler, and `observe` in place of the mean of the losses.
 """
@@ -27,7 +27,7 @@ def train(model, dataset, pruner, epochs):
     loader = sampler.loader(dataset, batch_size=BATCH_SIZE)
 
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    # The rate falls over the steps that are really made, a tenth of those of the whole data.
+    # The learning rate falls over the steps that are actually made, a tenth of those on the whole data.
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, total_steps(sampler, epochs, BATCH_SIZE))
     seen = 0
     for epoch in range(epochs):

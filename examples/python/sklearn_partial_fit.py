@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """rcap with scikit-learn: SGDClassifier.partial_fit on what the pruner selects. No PyTorch is needed.
 
-Each epoch fits on the selected samples and then tells the pruner their losses.
+Each epoch fits on the selected samples and then gives the pruner their losses.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from toy_data import CLASSES, make_data, options, report
 
 
 def log_losses(model, x, y):
-    """The loss of each sample, as SGDClassifier has it: logistic, one class against the others, summed over classes."""
+    """The loss of each sample, as in SGDClassifier: logistic, one class against the others, summed over classes."""
     signs = np.where(np.arange(CLASSES) == y[:, None], 1, -1)
     return np.logaddexp(0, -signs * model.decision_function(x)).sum(1)
 

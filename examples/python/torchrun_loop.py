@@ -48,7 +48,7 @@ def train(model, dataset, pruner, epochs):
             sampler.observe(ids, losses).backward()
             optimizer.step()
             schedule.step()
-            seen += len(ids) * dist.get_world_size()  # every rank has as many
+            seen += len(ids) * dist.get_world_size()  # every rank has the same number
     return seen
 
 

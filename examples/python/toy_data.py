@@ -11,7 +11,7 @@ LARGEST, IMBALANCE = 2000, 100  # samples of class 0, and how many times fewer t
 def options(about):
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--epochs", type=int, default=20, help="epochs of each training [20]")
-    parser.add_argument("--seed", type=int, default=0, help="of data, network, order and selection [0]")
+    parser.add_argument("--seed", type=int, default=0, help="seed of data, network, order and selection [0]")
     return parser.parse_args()
 
 

@@ -8,8 +8,8 @@
         pruner.observe(selection.ids, train(selection.ids, selection.weights))
 
 `rcap.torch` has a sampler for PyTorch's DataLoader, `rcap.lightning` a callback, `rcap.hf` a mixin for the Trainer of
-transformers, `rcap.loggers` reports for TensorBoard and Weights & Biases. Neither they nor what they need are imported
-until you ask for them.
+transformers, `rcap.loggers` reports for TensorBoard and Weights & Biases. They and the packages they need are imported
+only when you ask for them.
 """
 
 import inspect
@@ -24,7 +24,7 @@ from . import _core
 from ._core import *  # noqa: F403 (a class for every method)
 from ._core import Pruner
 
-if TYPE_CHECKING:  # the stub that nanobind makes of _core leaves these out
+if TYPE_CHECKING:  # the stub that nanobind generates for _core leaves these out
     __version__: str
 
     class Error(Exception): ...
@@ -36,11 +36,11 @@ else:
     from ._core import __version__ as __version__
 
 METHODS: dict[str, type[Pruner]] = vars(_core)["_METHODS"]
-"""The class of every method, by the name that the command line gives it."""
+"""The class of every method, by its name on the command line."""
 
 
 def _signature_of(method: type[Pruner]) -> inspect.Signature:
-    """The arguments that a class takes, from its docstring: a compiled module has nothing else."""
+    """The signature of a class, from its docstring: a compiled module has nothing else."""
     scope: dict[str, Any] = {"typing": typing}
     exec((method.__init__.__doc__ or "").replace("__init__(self, ", "def made(", 1) + ": ...", scope)
     return inspect.signature(scope["made"])
@@ -51,7 +51,7 @@ for _method in METHODS.values():
 
 
 def classes(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Numbers the distinct values from 0: labels for a pruner, where classes are names, have gaps, or are pairs.
+    """Numbers the distinct values from 0, to make labels from classes that are names, have gaps or are pairs.
 
     >>> classes(["dog", "cat", "dog"])
     (array([1, 0, 1]), ['cat', 'dog'])
@@ -59,26 +59,26 @@ def classes(values: Any) -> tuple[NDArray[np.int64], list[Any]]:
     array([0, 1, 0])
 
     Args:
-        values: The class of every sample: texts, numbers, or tuples of these such as (class, domain). An array of two
-            dimensions has a tuple in each row.
+        values: The class of every sample: strings, numbers, or tuples of these such as (class, domain). Each row of a
+            two-dimensional array is a tuple.
 
     Returns:
-        The number of every sample's class, and the values by their numbers, in ascending order.
+        The class number of every sample, and the distinct values in ascending order, so that value i is class i.
 
     Raises:
-        InvalidArgument: If there is none, or they cannot be put in order.
+        InvalidArgument: If there are no values, or they cannot be hashed and sorted.
     """
     if isinstance(values, np.ndarray) and values.ndim > 1:
         values = list(map(tuple, values.tolist()))
     elif hasattr(values, "tolist"):
-        values = values.tolist()  # arrays, tensors, columns of pandas: as numbers and texts of Python
+        values = values.tolist()  # arrays, tensors, pandas columns: as Python numbers and strings
     values = list(values)
     if not values:
         raise InvalidArgument("classes: there are no values; a data set has at least one sample")
     try:
         names = sorted(set(values))
     except TypeError as error:
-        raise InvalidArgument(f"classes: the values cannot be told apart and put in order: {error}") from error
+        raise InvalidArgument(f"classes: the values cannot be hashed and sorted: {error}") from error
     number_of = {name: number for number, name in enumerate(names)}
     return np.fromiter(map(number_of.__getitem__, values), np.int64, len(values)), names
 
@@ -92,13 +92,13 @@ def make_pruner(method: str, labels: object, **options: object) -> Pruner:
     Args:
         method: A name of `METHODS`.
         labels: The class of every sample.
-        **options: Those of the method.
+        **options: Options of the method.
 
     Raises:
         InvalidArgument: If there is no such method, or labels or options break a rule.
         TypeError: If the method has no such option.
     """
     if method not in METHODS:
-        raise InvalidArgument(f'make_pruner: there is no method "{method}"; there are {", ".join(METHODS)}')
+        raise InvalidArgument(f'make_pruner: there is no method "{method}"; the methods are {", ".join(METHODS)}')
     make: Callable[..., Pruner] = METHODS[method]
     return make(labels, **options)

@@ -13,8 +13,8 @@ from . import __version__
 
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m rcap", description="Shows what the Python package rcap finds here.",
-        epilog="All other commands, such as selecting from arrays on disk, are in the program: rcap select --help.")
+        prog="python -m rcap", description="Shows the versions and frameworks that the Python package rcap finds.",
+        epilog="All other commands, such as selecting from arrays on disk, belong to the program: rcap select --help.")
     parser.add_argument("--version", action="version", version=f"rcap {__version__}")
     parser.add_argument("command", choices=["doctor"], help="show versions and what the machine has")
     parser.parse_args(words)

@@ -1,4 +1,4 @@
-"""How a run with pruning is doing: numbers for a person, for a progress bar and for loggers."""
+"""How a pruned run is doing: numbers to read, for a progress bar and for loggers."""
 
 import dataclasses
 import math
@@ -11,79 +11,79 @@ from numpy.typing import NDArray
 from . import InvalidArgument
 
 _MOST_ROWS = 12  # classes in the table of str()
-_EITHER_END = 5  # rows of the largest and of the smallest classes where there are more
+_EITHER_END = 5  # rows of the largest and of the smallest classes if there are more
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """What `PruningSampler.report` found at one moment. Arrays hold a number for each class.
+    """What `PruningSampler.report` returns. Arrays hold one number for each class.
 
-    `print(report)` shows a table, `one_line` fits a progress bar, `scalars` and `as_dict` are for loggers. What is None
-    is known only to a sampler that was made with watch=True.
+    `print(report)` shows a table, `one_line` fits a progress bar, `scalars` and `as_dict` are for loggers. Fields that
+    are None need a sampler that was made with watch=True.
     """
 
     method: str
     epoch: int
-    """The one under way; the coming one where nothing is selected yet."""
+    """The current epoch; the coming one if nothing is selected yet."""
     sample_count: int
-    """Samples of the data set."""
+    """Samples in the data set."""
     selected: int
     """How many of them this epoch trains on, all ranks together."""
     observed: int
-    """How many of these have a loss that the pruner knows: of all ranks, as of their last exchange."""
+    """How many of these the pruner has a loss of: over all ranks, as of their last exchange."""
     clipped_part: float
-    """Which part of the losses of the epoch before was cut at RCAP's clip; 0 where a state was loaded in this epoch, if
-    the sampler is not watched."""
+    """Fraction of the previous epoch's losses that RCAP's clip cut; without watch=True, 0 if a state was loaded in this
+    epoch."""
     class_names: tuple[str, ...]
     class_sizes: NDArray[np.int64]
     class_counts: NDArray[np.int64]
-    """Of the selected samples."""
+    """Selected samples of each class."""
     watched_since: int | None = None
-    """The first epoch that coverage and repeats count."""
+    """The first epoch that coverage and repeats include."""
     seen: int | None = None
-    """Distinct samples that were selected since then, the epoch under way included."""
+    """Distinct samples selected since then, including the current epoch."""
     repeats: float | None = None
-    """How often a sample that was seen has been selected, on average."""
+    """How often a sample has been selected, on average over the samples that were seen."""
     class_coverage: NDArray[np.float64] | None = None
-    """Which part of each class was seen; NaN for a class without samples."""
+    """Fraction of each class that was seen; NaN for a class without samples."""
     class_repeats: NDArray[np.float64] | None = None
-    """As `repeats`; NaN for a class of which nothing was seen."""
+    """As `repeats`, for each class; NaN if none of its samples was seen."""
     loss_epoch: int | None = None
-    """The epoch whose losses are told: the one under way as soon as one is known, else the one before; -1 is the pass
-    before training. None where there are no losses."""
+    """The epoch of the reported losses: the current one as soon as it has a loss, otherwise the previous one; -1 is the
+    pass before training. None if there are no losses."""
     loss_count: int = 0
-    """How many losses the means rest on."""
+    """How many losses the means are taken over."""
     loss: float | None = None
-    """Their mean, of all classes."""
+    """Their mean, over all classes."""
     class_losses: NDArray[np.float64] | None = None
-    """The mean of each class, of samples that were trained on; NaN where there is none."""
+    """The mean of each class, over samples that were trained on; NaN if there are none."""
 
     @property
     def class_fractions(self) -> NDArray[np.float64]:
-        """Which part of the selection each class has."""
+        """Fraction of the selection that belongs to each class."""
         return ratio(self.class_counts, np.full(len(self.class_counts), self.selected))
 
     @property
     def class_kept(self) -> NDArray[np.float64]:
-        """Which part of each class is selected; NaN for a class without samples."""
+        """Fraction of each class that is selected; NaN for a class without samples."""
         return ratio(self.class_counts, self.class_sizes)
 
     @property
     def coverage(self) -> float | None:
-        """Which part of the data set was seen."""
+        """Fraction of the data set that was seen."""
         return None if self.seen is None else self.seen / self.sample_count
 
     def scalars(self, classes: Literal["summary", "all"] = "summary", prefix: str = "rcap") -> dict[str, float]:
         """Numbers for a logger, by name: "rcap/selected", "rcap/class_loss/highest".
 
-        Of what differs between classes these are the lowest, the median and the highest of all that have samples.
+        For numbers that differ between classes: the lowest, the median and the highest over all classes with samples.
 
         Args:
             classes: "all" adds the numbers of every class: "rcap_class_loss/cat".
-            prefix: What names begin with.
+            prefix: What the names begin with.
 
         Raises:
-            InvalidArgument: If classes is another word.
+            InvalidArgument: If classes is anything else.
         """
         if classes not in ("summary", "all"):
             raise InvalidArgument(f'scalars: classes is "{classes}"; it must be "summary" or "all"')
@@ -103,7 +103,7 @@ class Report:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, in types that JSON has; None in the place of NaN."""
+        """Everything, in types that JSON supports; None instead of NaN."""
         found = {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
         return found | {"coverage": self.coverage, "class_fractions": _plain(self.class_fractions),
                         "class_kept": _plain(self.class_kept)}
@@ -162,7 +162,7 @@ class Report:
             yield list(row)
 
     def _shown(self) -> tuple[list[int], int]:
-        """The classes of the table, and how many that have samples are left out: those in the middle, by size."""
+        """The classes that the table shows, and how many with samples it leaves out: those in the middle, by size."""
         if len(self.class_sizes) <= _MOST_ROWS:
             return list(range(len(self.class_sizes))), 0
         by_size = np.argsort(-self.class_sizes, kind="stable")[:np.count_nonzero(self.class_sizes)].tolist()
@@ -172,14 +172,14 @@ class Report:
 
     def _remarks(self) -> Iterator[str]:
         if self.seen is None:
-            yield "losses, coverage and repeats are known to a sampler that is made with watch=True"
+            yield "make the sampler with watch=True to see losses, coverage and repeats"
         elif self.loss_epoch is not None:
             when = "the pass before training" if self.loss_epoch < 0 else f"epoch {self.loss_epoch}"
             yield f"losses: means over {self.loss_count:,} samples observed in {when}"
 
 
 def ratio(parts: NDArray[Any], wholes: NDArray[Any]) -> NDArray[np.float64]:
-    """NaN where the whole is nothing."""
+    """Parts divided by wholes; NaN where a whole is 0."""
     found = np.full(len(parts), np.nan)
     np.divide(parts, wholes, out=found, where=wholes > 0)
     return found
@@ -198,7 +198,7 @@ def _percent(part: float) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lines with the first column to the left and the others to the right; a row may be shorter."""
+    """Lines with the first column aligned left and the others right; rows may be shorter."""
     widths = [max(len(row[column]) for row in rows if column < len(row)) for column in range(len(rows[0]))]
     for row in rows:
         yield "  ".join(text.ljust(width) if column == 0 else text.rjust(width)

@@ -10,8 +10,8 @@
                              pruner=rcap.RCAP(labels, pruning_rate=0.9))
     trainer.train()
 
-`labels` are those of `train_dataset`, in its order. Everything else stays as it is: the collator and the columns of the
-data set need not know about pruning. Checkpoints hold the state of the sampler, and `resume_from_checkpoint` continues
+`labels` are the labels of `train_dataset`, in its order. Nothing else changes: the collator and the columns of the data
+set need not know about pruning. Checkpoints hold the state of the sampler, and `resume_from_checkpoint` continues
 exactly as if the run had never stopped, also in the middle of an epoch.
 """
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from transformers.trainer import Trainer
     from transformers.training_args import TrainingArguments
 else:
-    Trainer = object  # the class that the mixin is put before
+    Trainer = object  # the class that follows the mixin
 
 __all__ = ["PruningMixin"]
 
@@ -56,53 +56,53 @@ IDS = "rcap_ids"  # in a batch
 class PruningMixin(Trainer):
     """Put before Trainer in the bases of a class: `class PruningTrainer(PruningMixin, Trainer)`.
 
-    The losses of single samples come from `sample_losses`, which fits models that classify; override it for others, or
+    The losses of single samples come from `sample_losses`, which is for classifiers. For other models override it, or
     give a `compute_loss_func` that returns one loss for each sample.
 
     Args:
         pruner: Selects the samples; made with the labels of `train_dataset`, in its order.
-        watch: Whether `trainer.sampler.report()` shall tell losses and coverage of the classes.
+        watch: Whether `trainer.sampler.report()` includes the losses and the coverage of the classes.
         *args: For Trainer.
         **kwargs: For Trainer.
 
     Raises:
-        InvalidArgument: If the data set is not that of the labels, or an argument of Trainer cannot work with pruning.
+        InvalidArgument: If the data set does not match the labels, or an argument of Trainer rules out pruning.
     """
 
-    # What compute_loss returns is the mean of a batch: Trainer divides it by the steps that it accumulates.
+    # What compute_loss returns is the mean of a batch: Trainer divides it by its accumulation steps.
     loss_is_scaled_for_ga = False
 
     def __init__(self, *args: Any, pruner: Pruner, watch: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._check_arguments(pruner)
         dropped = self.args.train_batch_size if self.args.dataloader_drop_last else None
-        # Trainer counts the epochs, and after a resume it skips the batches that are done, without loading them.
+        # Trainer counts the epochs, and after resuming it skips the batches that are done, without loading them.
         self.sampler = PruningSampler(pruner, batch_size=dropped, hands_out="whole", counts_epochs=False,
                                       watch=watch)
 
     def _check_arguments(self, pruner: Pruner) -> None:
         dataset: Any = self.train_dataset
         if dataset is None or isinstance(dataset, IterableDataset):
-            raise InvalidArgument("PruningMixin: a train_dataset is needed with a length, indexed by position")
+            raise InvalidArgument("PruningMixin: it needs a train_dataset that has a length and is indexed by position")
         if len(dataset) != pruner.sample_count:
-            raise InvalidArgument(f"PruningMixin: the train_dataset has {len(dataset)} samples, the labels are "
-                                  f"{pruner.sample_count}; give the pruner the labels of this data set")
+            raise InvalidArgument(f"PruningMixin: the train_dataset has {len(dataset)} samples, but there are "
+                                  f"{pruner.sample_count} labels; give the pruner the labels of this data set")
         if self.args.auto_find_batch_size:
             raise InvalidArgument("PruningMixin: auto_find_batch_size starts the training again in mid-epoch, which a "
                                   "pruner cannot follow; give per_device_train_batch_size")
         if self.args.ignore_data_skip:
-            raise InvalidArgument("PruningMixin: ignore_data_skip trains samples twice after a resume; leave it off")
+            raise InvalidArgument("PruningMixin: ignore_data_skip trains on samples twice after resuming; leave it off")
         if pruner.method == "infobatch" and self.args.max_steps > 0:
-            raise InvalidArgument("PruningMixin: infobatch goes by epochs; give num_train_epochs in place of max_steps")
+            raise InvalidArgument("PruningMixin: infobatch needs its epochs; give num_train_epochs, not max_steps")
 
     # ---- losses
 
     def sample_losses(self, model: torch.nn.Module, inputs: dict[str, Any]) -> tuple[torch.Tensor, Any]:
-        """The losses of a batch; as it stands: cross entropy of `logits` (sample, class) and `labels` (sample).
+        """The losses of a batch; by default the cross entropy of `logits` (sample, class) and `labels` (sample).
 
         Args:
             model: The network.
-            inputs: What the collator made of the samples.
+            inputs: The batch, as the collator made it.
 
         Returns:
             One loss for each sample, and the outputs of the model.
@@ -133,7 +133,7 @@ class PruningMixin(Trainer):
     # ---- data
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """A loader that is not shared out again: the sampler takes this rank's part already."""
+        """A loader that is not sharded again: the sampler already takes this rank's part."""
         self._make_initial_pass()
         loader = DataLoader(
             Indexed(self._columns_of_the_model()), sampler=self.sampler, batch_size=self._train_batch_size,
@@ -146,7 +146,7 @@ class PruningMixin(Trainer):
         return prepared
 
     def num_examples(self, dataloader: DataLoader[Any]) -> int:
-        """How many samples an epoch trains on, for the speeds that Trainer prints."""
+        """How many samples an epoch trains on, for the speed that Trainer prints."""
         if isinstance(getattr(dataloader, "dataset", None), Indexed):
             return len(self.sampler) * int(self.args.world_size)
         return super().num_examples(dataloader)
@@ -158,7 +158,7 @@ class PruningMixin(Trainer):
 
     def _columns_of_the_model(self) -> Any:
         dataset: Any = self.train_dataset
-        # A datasets.Dataset: columns that are not needed are then not decoded either.
+        # A datasets.Dataset: columns that are not needed are not decoded either.
         if hasattr(dataset, "remove_columns") and hasattr(dataset, "column_names"):
             return self._remove_unused_columns(dataset, description="training")
         return dataset
@@ -173,7 +173,7 @@ class PruningMixin(Trainer):
             Indexed(self._columns_of_the_model()), self.sampler, batch_size=self.args.eval_batch_size,
             collate_fn=with_ids(self._collator()), **self._worker_options())
         model: Any = self.model
-        # The model is wrapped for mixed precision later; its first losses are to be those of training.
+        # The model is wrapped for mixed precision only later; its first losses should be computed as in training.
         with self.accelerator.autocast(), self.compute_loss_context_manager():
             initial_losses(model, loader, self.sampler, device=self.args.device,
                            losses=lambda model, batch: self.sample_losses(model, batch)[0])
@@ -226,7 +226,7 @@ class PruningMixin(Trainer):
 
     def _load_sampler(self, path: str) -> None:
         if not os.path.isfile(path):
-            raise StateMismatch(f'PruningMixin: there is no "{path}"; go on from a checkpoint that was written with '
+            raise StateMismatch(f'PruningMixin: there is no "{path}"; resume from a checkpoint that was written with '
                                 "PruningMixin, and without save_only_model")
         saved = torch.load(path, weights_only=True)
         self.sampler.load_state_dict(saved["sampler"])
@@ -234,8 +234,8 @@ class PruningMixin(Trainer):
         if under_way and saved["batch_size"] != self._batch_of_all_ranks():
             raise StateMismatch(
                 f"PruningMixin: the checkpoint was written in the middle of an epoch with {saved['batch_size']} "
-                f"samples in the batches of all ranks, now these are {self._batch_of_all_ranks()}; Trainer skips whole "
-                "batches, so keep the product of per_device_train_batch_size and ranks, or go on from an epoch's end")
+                f"samples in the batches of all ranks, but now there are {self._batch_of_all_ranks()}; Trainer skips "
+                "whole batches, so keep per_device_train_batch_size times ranks, or resume from the end of an epoch")
 
     def _batch_of_all_ranks(self) -> int:
         return int(self._train_batch_size * self.args.world_size)
@@ -249,5 +249,5 @@ class _CollateWithIds:
 
     def __call__(self, items: Sequence[tuple[Any, int]]) -> Any:
         batch = self._collator([item for item, _ in items])
-        batch[IDS] = np.array([id for _, id in items])  # not a tensor: it has nothing to do on a device
+        batch[IDS] = np.array([id for _, id in items])  # not a tensor: it is not needed on a device
         return batch

@@ -6,7 +6,7 @@
         ...
         logger.log(sampler.report())
 
-With several ranks log on one of them: the report is the same on all. Lightning's loggers are served by
+With several ranks log on one of them: the report is the same on all. For Lightning's loggers use
 `rcap.lightning.PruningCallback(..., log_report=True)`.
 """
 
@@ -28,7 +28,7 @@ class TensorBoardLogger:
 
     Args:
         writer: A SummaryWriter of torch.utils.tensorboard or of tensorboardX: anything that has `add_scalar`.
-        classes: "all" for a scalar of every class, beside the lowest, the median and the highest.
+        classes: "all" for a scalar of every class, in addition to the lowest, the median and the highest.
 
     Raises:
         InvalidArgument: If the writer has no `add_scalar`.
@@ -42,7 +42,7 @@ class TensorBoardLogger:
         self._classes: Classes = classes
 
     def log(self, report: "Report", step: int | None = None) -> None:
-        """Writes a report, at the step of its epoch if no other is given."""
+        """Writes a report; by default the step is its epoch."""
         for name, value in report.scalars(self._classes).items():
             self._writer.add_scalar(name, value, report.epoch if step is None else step)
 
@@ -50,14 +50,14 @@ class TensorBoardLogger:
 class WandbLogger:
     """Sends reports to a run of Weights & Biases, which draws them over the epoch ("rcap/epoch").
 
-    The steps of the run go on as your loop counts them.
+    The steps of the run stay as your loop counts them.
 
     Args:
-        run: What `wandb.init` returned; by default the run under way.
-        classes: "all" for a number of every class, beside the lowest, the median and the highest.
+        run: What `wandb.init` returned; by default the current run.
+        classes: "all" for a number of every class, in addition to the lowest, the median and the highest.
 
     Raises:
-        InvalidArgument: If no run is under way.
+        InvalidArgument: If there is no current run.
         ModuleNotFoundError: If no run is given, and the package wandb is not installed.
     """
 
@@ -81,5 +81,5 @@ def _run_under_way() -> Any:
             raise
         raise ModuleNotFoundError("WandbLogger needs the package wandb: pip install wandb", name="wandb") from missing
     if wandb.run is None:
-        raise InvalidArgument("WandbLogger: no run is under way; call wandb.init first, or give what it returns")
+        raise InvalidArgument("WandbLogger: there is no current run; call wandb.init first, or give what it returns")
     return wandb.run

@@ -20,7 +20,7 @@ using nb::literals::operator""_a;
 using Rates = std::variant<double, std::vector<double>>;
 
 constexpr const char* AdviseDoc =
-    R"(Tells from labels, before anything is trained, whether pruning will help.
+    R"(Estimates from labels, before anything is trained, whether pruning will help.
 
 >>> advice = advise([0] * 9000 + [1] * 900 + [2] * 90)
 >>> advice.imbalance
@@ -31,18 +31,18 @@ constexpr const char* AdviseDoc =
 ('rcap', 0.9)
 
 `print(advice)` shows all of it: what each rule would keep of each class at each rate, how many
-times less work a run has, which rule and rate to try, and why.
+times less work a run takes, which rule and rate to try, and why.
 
 Args:
     labels: The class of every sample, integers.
-    losses: A loss per sample, such as those before training; without them all are equal.
+    losses: One loss per sample, such as the initial losses; by default all are equal.
     pruning_rates: Fractions removed, one or several.
-    epochs: Of the run that is planned.
-    test_samples: Samples of an evaluation; 0: evaluations are not counted.
-    evaluate_every: Epochs between evaluations; 0: ten times a run.
-    seed: Of all random numbers.
-    threads: They change the time, never the result.
-    class_count: Number of classes, else the largest label + 1.
+    epochs: Epochs of the planned run.
+    test_samples: Samples in an evaluation; if 0, evaluations are not counted.
+    evaluate_every: Epochs between evaluations; if 0, a run has ten evaluations.
+    seed: Seed of all random numbers.
+    threads: Number of threads; changes the time, never the result.
+    class_count: Number of classes; by default the largest label + 1.
 
 Raises:
     InvalidArgument: If labels, losses or options break a rule.)";
@@ -74,24 +74,24 @@ nb::object as_counts(const std::vector<std::int64_t>& counts) {
 
 void bind_outcomes(nb::module_& module) {
   nb::class_<Work>(module, "Work",
-                   "What a run costs, in forward passes of one sample: an estimate, not seconds.")
-      .def_ro("training", &Work::training, "Training on a sample counts three.")
-      .def_ro("first_pass", &Work::first_pass, "Before training, where the rule needs one.")
+                   "What a run costs, in forward passes of one sample: an estimate, not a time.")
+      .def_ro("training", &Work::training, "Training on a sample counts as three.")
+      .def_ro("first_pass", &Work::first_pass, "The pass before training, if the rule needs one.")
       .def_ro("evaluation", &Work::evaluation)
       .def_prop_ro("total", &Work::total);
-  nb::class_<RuleOutcome>(module, "RuleOutcome", "What a rule does at a rate.")
+  nb::class_<RuleOutcome>(module, "RuleOutcome", "What a rule does at one pruning rate.")
       .def_ro("rule", &RuleOutcome::rule)
       .def_prop_ro(
           "class_counts", [](const RuleOutcome& self) { return as_counts(self.class_counts); },
           nb::for_getter(nb::sig("def class_counts(self) -> NDArray[numpy.int64]")),
-          "Kept of each class in the first epoch.")
-      .def_ro("work", &RuleOutcome::work, "Of a whole run.")
+          "Samples kept of each class in the first epoch.")
+      .def_ro("work", &RuleOutcome::work, "Work of a whole run.")
       .def_ro("speed_up", &RuleOutcome::speed_up,
-              "How many times less work than a run on everything: an estimate, not of seconds.");
-  nb::class_<RateAdvice>(module, "RateAdvice", "What every rule does at a rate.")
+              "How many times less work than a run on everything: an estimate, not of time.");
+  nb::class_<RateAdvice>(module, "RateAdvice", "What every rule does at one pruning rate.")
       .def_ro("pruning_rate", &RateAdvice::pruning_rate)
       .def_ro("keep_count", &RateAdvice::keep_count, "How many samples an epoch trains on.")
-      .def_ro("remark", &RateAdvice::remark, "What to know of that count; empty where nothing is.")
+      .def_ro("remark", &RateAdvice::remark, "What to know about that count; empty if nothing.")
       .def_prop_ro(
           "rules",
           [](const RateAdvice& self) {
@@ -125,12 +125,12 @@ void bind_suggestion(nb::module_& module) {
       .def_ro("pruning_rate", &Suggestion::pruning_rate)
       .def_ro("speed_up", &Suggestion::speed_up)
       .def_ro("points_lost", &Suggestion::points_lost,
-              "The most that such data lost in the studies; None where there is no such study.")
+              "The most points that such data lost in the studies; None without such a study.")
       .def_prop_ro(
           "beta",
           [](const Suggestion& self) { return self.auto_beta ? nb::cast("auto") : nb::cast(1.0); },
           nb::for_getter(nb::sig("def beta(self) -> float | typing.Literal['auto']")),
-          "The temperature to take.")
+          "The temperature to use.")
       .def_ro("reasons", &Suggestion::reasons);
 }
 
@@ -139,23 +139,24 @@ void bind_suggestion(nb::module_& module) {
 void bind_advise(nb::module_& module) {
   bind_outcomes(module);
   bind_suggestion(module);
-  nb::class_<LossSummary>(module, "LossSummary", "The losses, and the means of the classes.")
+  nb::class_<LossSummary>(module, "LossSummary",
+                          "The mean loss, of all samples and of the classes.")
       .def_ro("mean", &LossSummary::mean)
-      .def_ro("lowest", &LossSummary::lowest, "Of the mean losses of the classes.")
-      .def_ro("highest", &LossSummary::highest, "Of the mean losses of the classes.")
+      .def_ro("lowest", &LossSummary::lowest, "The lowest mean loss of a class.")
+      .def_ro("highest", &LossSummary::highest, "The highest mean loss of a class.")
       .def_ro("lowest_class", &LossSummary::lowest_class)
       .def_ro("highest_class", &LossSummary::highest_class);
-  nb::class_<Advice>(module, "Advice", "What `advise` tells; `print` shows all of it.")
+  nb::class_<Advice>(module, "Advice", "What `advise` returns; `print` shows all of it.")
       .def_ro("sample_count", &Advice::sample_count)
       .def_prop_ro(
           "class_sizes", [](const Advice& self) { return as_counts(self.class_sizes); },
           nb::for_getter(nb::sig("def class_sizes(self) -> NDArray[numpy.int64]")))
       .def_ro("filled_class_count", &Advice::filled_class_count, "Classes that have samples.")
-      .def_ro("smallest_class", &Advice::smallest_class, "Of those that have samples.")
+      .def_ro("smallest_class", &Advice::smallest_class, "Of the classes that have samples.")
       .def_ro("largest_class", &Advice::largest_class)
-      .def_ro("imbalance", &Advice::imbalance, "The largest class over the smallest.")
-      .def_ro("losses", &Advice::losses, "None where no losses were given.")
-      .def_ro("full_work", &Advice::full_work, "Of a run on everything.")
+      .def_ro("imbalance", &Advice::imbalance, "Size of the largest class over the smallest.")
+      .def_ro("losses", &Advice::losses, "None if no losses were given.")
+      .def_ro("full_work", &Advice::full_work, "Work of a run on everything.")
       .def_ro("rates", &Advice::rates, "By ascending pruning rate.")
       .def_ro("suggestion", &Advice::suggestion)
       .def("__str__", [](const Advice& self) { return describe(self); });

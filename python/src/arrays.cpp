@@ -36,21 +36,20 @@ bool is_masked(nb::handle object) noexcept {
 Array as_array(const std::string& name, nb::handle object) {
   if (is_masked(object)) {
     throw InvalidArgument(name +
-                          " are a masked array, and what is masked has no value; give those that "
-                          "count: compressed(), or data if all do");
+                          " are a masked array, whose masked entries have no value; give the valid "
+                          "ones: compressed(), or data if all are");
   }
   Array array;
   if (nb::try_cast(object, array, false)) return array;
   const nb::object numpy = nb::module_::import_("numpy");
-  // One dimension is asked of what came: ascontiguousarray makes one of a single number.
+  // Checked on the input: ascontiguousarray turns a single number into an array of one dimension.
   const nb::object given = numpy.attr("asarray")(object);
   const bool fits = nb::cast<int>(given.attr("ndim")) == 1;
   if (fits && nb::try_cast(numpy.attr("ascontiguousarray")(given), array)) return array;
   const nb::str found =
       nb::str("{} of {} and shape {}")
           .format(object.type().attr("__name__"), given.attr("dtype"), given.attr("shape"));
-  throw InvalidArgument(name + " must be an array of one dimension of numbers, not " +
-                        found.c_str());
+  throw InvalidArgument(name + " must be a one-dimensional array of numbers, not " + found.c_str());
 }
 
 std::span<const SampleId> as_ids(const std::string& name, const Array& array,
@@ -66,7 +65,7 @@ std::shared_ptr<const ClassIndex> classes_of(nb::handle labels,
                                              std::optional<std::int64_t> class_count) {
   if (class_count && !std::in_range<ClassId>(*class_count)) {
     throw InvalidArgument("class_count is " + std::to_string(*class_count) +
-                          "; there cannot be as many classes");
+                          "; there cannot be that many classes");
   }
   const std::optional<ClassId> count(class_count);
   const Array array = as_array("labels", labels);

@@ -22,8 +22,8 @@ namespace rcap::python {
 
 namespace nb = nanobind;
 
-/// A one-dimensional array in main memory, without a copy where there is one already: NumPy
-/// arrays, tensors, anything that numpy.asarray takes.
+/// A one-dimensional array in main memory, not copied if it is one already: NumPy arrays, tensors,
+/// anything that numpy.asarray accepts.
 using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /// Whether it is a masked array of NumPy, whose mask any other reader would overlook.
@@ -33,11 +33,11 @@ using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 /// @throws InvalidArgument  not of one dimension, or masked
 [[nodiscard]] Array as_array(const std::string& name, nb::handle object);
 
-/// The numbers as 64-bit ids; `storage` is used only where they have another type.
+/// The numbers as 64-bit ids; `storage` is used only if they have another type.
 [[nodiscard]] std::span<const SampleId> as_ids(const std::string& name, const Array& array,
                                                std::vector<SampleId>& storage);
 
-/// @throws InvalidArgument  labels that are no integers, or out of range
+/// @throws InvalidArgument  labels that are not integers, or out of range
 [[nodiscard]] std::shared_ptr<const ClassIndex> classes_of(nb::handle labels,
                                                            std::optional<std::int64_t> class_count);
 
@@ -77,7 +77,7 @@ decltype(auto) with_integers(const std::string& name, const Array& array, Use&& 
   refuse_type(name, "integers", type);
 }
 
-/// An array seen through Python's buffer protocol, the quickest way there is to its numbers.
+/// An array seen through Python's buffer protocol, the fastest way to its numbers.
 class Buffer {
  public:
   explicit Buffer(nb::handle object)

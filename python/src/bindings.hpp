@@ -12,7 +12,7 @@ namespace rcap::python {
 
 namespace nb = nanobind;
 
-/// A pruner and all that it was made with beside its labels.
+/// A pruner and everything that it was made with, except its labels.
 struct MadePruner {
   std::unique_ptr<Pruner> pruner;
   PrunerOptions options;
@@ -25,10 +25,10 @@ struct PrunerHandle : MadePruner {
   mutable std::mutex mutex;  ///< see `Turn`
 };
 
-/// While it lives no other thread of Python uses the pruner. Who has to wait lets go of the
-/// interpreter's lock: the one who is waited for may need it to end.
+/// While it lives, no other Python thread uses the pruner. A thread that has to wait releases the
+/// interpreter's lock: the thread it waits for may need it to finish.
 ///
-/// Nothing that could run code of Python may be called meanwhile, it could come back for a turn.
+/// Nothing that could run Python code may be called meanwhile: that code could ask for a turn.
 class Turn {
  public:
   explicit Turn(const PrunerHandle& handle) : lock_(handle.mutex, std::try_to_lock) {
@@ -42,9 +42,9 @@ class Turn {
 };
 
 void bind_advise(nb::module_& module);   ///< whether pruning will help
-void bind_errors(nb::module_& module);   ///< the exceptions of the core, with their texts
+void bind_errors(nb::module_& module);   ///< the exceptions of the core, with their messages
 void bind_pruner(nb::module_& module);   ///< what every method has: Pruner, Selection
 void bind_methods(nb::module_& module);  ///< a class for every method
-void bind_scorers(nb::module_& module);  ///< what static methods listen with
+void bind_scorers(nb::module_& module);  ///< scores for static methods
 
 }  // namespace rcap::python

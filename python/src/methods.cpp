@@ -11,24 +11,24 @@
 namespace rcap::python {
 namespace {
 
-/// A Python class needs a C++ type of its own; there may be so many methods.
+/// A Python class needs a C++ type of its own; there may be up to this many methods.
 constexpr std::size_t MostMethods = 64;
 template <std::size_t Number>
 struct Method : PrunerHandle {
   using PrunerHandle::PrunerHandle;
 };
 
-/// The array that a method chooses by: its name, and what it is in words; nothing if there is none.
+/// The array that a method chooses by: its name and its meaning; empty if there is none.
 std::pair<std::string, std::string> array_of(const MethodInfo& method) {
   switch (method.needs_scores) {
     case Scores::None:
       return {};
     case Scores::Margins:
-      return {"scores", "one per sample, of `MarginScorer`"};
+      return {"scores", "one per sample, from `MarginScorer`"};
     case Scores::Divergences:
-      return {"scores", "one per sample, of `DivergenceScorer`"};
+      return {"scores", "one per sample, from `DivergenceScorer`"};
     case Scores::Recalls:
-      return {"recalls", "one per class, of `RecallScorer`"};
+      return {"recalls", "one per class, from `RecallScorer`"};
   }
   return {};
 }
@@ -66,16 +66,16 @@ Texts texts_of(const MethodInfo& method) {
     add_argument(option.name(), option.meaning());
   }
   texts.signature += ", class_count: int | None = None) -> None";
-  add_argument("class_count", "number of classes, else the largest label + 1");
+  add_argument("class_count", "number of classes; by default the largest label + 1");
   return texts;
 }
 
-/// A text of Python may hold halves of characters, which are no text elsewhere.
+/// A Python string may hold lone surrogates, which are not valid text elsewhere.
 std::string text_of(nb::handle value) {
   std::string text;
   if (nb::try_cast(value, text, false)) return text;
   PyErr_Clear();
-  throw nb::type_error("a text with a lone surrogate is no text");
+  throw nb::type_error("a string with a lone surrogate is not valid text");
 }
 
 /// The word for a value; numbers keep all of their digits.
@@ -108,7 +108,7 @@ std::string word_of(const Option& option, nb::handle value) {
   }
   const std::string type = nb::cast<std::string>(value.type().attr("__name__"));
   throw nb::type_error(
-      (std::string(option.name()) + ": " + type_of(option) + " is expected, not " + type).c_str());
+      (std::string(option.name()) + " must be " + type_of(option) + ", not " + type).c_str());
 }
 
 /// Takes an entry out of the arguments.
@@ -145,7 +145,7 @@ void take_options(const MethodInfo& method, nb::dict& arguments, PrunerOptions& 
     if (value) option.set(word_of(option, *value));
   }
   for (const auto& [name, value] : arguments) {
-    // An argument that is not there is a TypeError to Python.
+    // An unknown argument is a TypeError in Python.
     const GivenOption unknown{text_of(name), ""};
     try {
       set_options(fields, method, {&unknown, 1}, Reader::Code);
@@ -161,7 +161,7 @@ MadePruner make(const MethodInfo& method, nb::handle labels, const nb::kwargs& g
   std::optional<std::int64_t> class_count;
   if (const auto value = take(arguments, "class_count"); value && !value->is_none()) {
     if (!nb::try_cast(*value, class_count.emplace(), false)) {
-      throw nb::type_error("class_count must be a whole number of at most 64 bits");
+      throw nb::type_error("class_count must be an integer of at most 64 bits");
     }
   }
   PrunerOptions options;

@@ -1,7 +1,7 @@
 #include "bindings.hpp"
 
 NB_MODULE(_core, module) {
-  // A process that a framework spawns may end with pruners alive; nothing is wrong with that.
+  // A process that a framework spawns may exit with pruners alive; that is not an error.
   nanobind::set_leak_warnings(false);
   module.doc() = "The pruning methods of rcap.";
   module.attr("__version__") = RCAP_VERSION;

@@ -28,14 +28,14 @@ nb::dict words_of(const MethodInfo& method, PrunerOptions options) {
   return words;
 }
 
-/// @param name  of the entry that it is, or is in
+/// @param name  of the entry that it is or is part of
 template <class Value>
 Value cast_entry(const char* name, nb::handle object) {
   Value value;
   if (object.is_valid() && nb::try_cast(object, value, false)) return value;
   PyErr_Clear();
-  throw InvalidArgument("a pickled pruner has no " + std::string(name) +
-                        " that rcap could have written; pickle it again, with this version");
+  throw InvalidArgument("a pickled pruner has no valid " + std::string(name) +
+                        "; pickle it again, with this version of rcap");
 }
 
 template <class Value>

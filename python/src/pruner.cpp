@@ -15,7 +15,7 @@
 namespace rcap::python {
 namespace {
 
-/// Other threads of Python run meanwhile; not worth it for a batch.
+/// From this many ids on, other Python threads run meanwhile; not worth it for a batch.
 constexpr std::size_t LongCall = 1 << 14;
 
 struct PySelection {
@@ -38,7 +38,7 @@ PySelection select(PrunerHandle& self, std::int64_t epoch) {
   return result;
 }
 
-/// Calls `act` in turn; other threads of Python run meanwhile where it is long.
+/// Calls `act` in turn; other Python threads run meanwhile if it is long.
 template <class Act>
 void act_on(const PrunerHandle& self, std::size_t id_count, const Act& act) {
   const Turn turn(self);
@@ -62,8 +62,8 @@ void observe_spans(const PrunerHandle& self, std::span<const SampleId> ids,
   });
 }
 
-/// What a batch brings: an int64 array of ids and a float32 array of losses, in a third of the
-/// time that any kind of array takes. False if they are something else.
+/// The usual batch, an int64 array of ids and a float32 array of losses, in a third of the time
+/// that other arrays take. False if they are something else.
 template <Losses When>
 bool observe_batch(const PrunerHandle& self, nb::handle ids_object, nb::handle losses_object) {
   if (is_masked(ids_object) || is_masked(losses_object)) return false;
@@ -88,7 +88,7 @@ void observe(PrunerHandle& self, nb::handle ids_object, nb::handle losses_object
   refuse_type(where + ": losses", "float32 or float64", type);
 }
 
-/// Numbers at an address that the caller vouches for, `Tensor.data_ptr()` say.
+/// Numbers at an address that the caller vouches for, such as `Tensor.data_ptr()`.
 template <class Number>
 std::span<Number> numbers_at(std::uintptr_t address, std::int64_t count) {
   if (count < 0) throw InvalidArgument("count is " + std::to_string(count) + "; it must be >= 0");
@@ -100,7 +100,7 @@ void observe_at(PrunerHandle& self, std::uintptr_t ids, std::uintptr_t losses, s
                                 numbers_at<const float>(losses, count));
 }
 
-/// What a loss counts in the mean of a batch: its weight over the size of the batch.
+/// The factor of a loss in the mean of a batch: its weight over the size of the batch.
 void gather_weights(std::uintptr_t table, std::uintptr_t ids, std::uintptr_t out,
                     std::int64_t count) {
   const auto places = numbers_at<const SampleId>(ids, count);
@@ -140,7 +140,7 @@ void set_state(PrunerHandle& self, const nb::bytes& bytes) {
   self.pruner->set_state({static_cast<const std::byte*>(bytes.data()), bytes.size()});
 }
 
-/// A function of Python that asks a pruner for something that changes.
+/// A Python function that asks a pruner for something that changes.
 template <class Result>
 auto in_turn(Result (Pruner::*ask)() const) {
   return [ask](const PrunerHandle& self) {
@@ -159,7 +159,7 @@ std::string counted(std::int64_t count, const char* thing, const char* things) {
   return counted(count, count == 1 ? thing : things);
 }
 
-/// ", pruning_rate=0.9, beta=0.5": the rate, and what is not as it is by default.
+/// ", pruning_rate=0.9, beta=0.5": the rate, and every option that differs from its default.
 std::string given_options(const PrunerHandle& self) {
   const MethodInfo& method = require_method(self.pruner->method());
   PrunerOptions options = self.options;
@@ -192,13 +192,13 @@ std::string progress_of(const PrunerHandle& self) {
   }
   const bool waits = self.pruner->needs_initial_losses() && pending > 0;
   return "before the first epoch" +
-         (waits ? ", " + counted(pending, "first loss missing", "first losses missing") : "");
+         (waits ? ", " + counted(pending, "initial loss missing", "initial losses missing") : "");
 }
 
 std::string describe(nb::handle self) {
   const auto name = nb::cast<std::string>(self.type().attr("__name__"));
-  // A debugger may show an object whose __init__ has not got that far.
-  if (!nb::inst_ready(self)) return "<" + name + " that is not made yet>";
+  // A debugger may show an object before its __init__ has finished.
+  if (!nb::inst_ready(self)) return "<" + name + ", not initialised yet>";
   const auto& handle = nb::cast<const PrunerHandle&>(self);
   const ClassIndex& classes = handle.pruner->classes();
   return name + "(" + counted(classes.sample_count(), "sample", "samples") + ", " +
@@ -211,7 +211,7 @@ nb::object class_sizes(const PrunerHandle& self) {
   return nb::cast(as_numpy(std::vector<std::int64_t>(sizes.begin(), sizes.end())));
 }
 
-/// The labels where they are: the pruner lives as long as the array.
+/// The labels in place: the pruner lives as long as the array.
 nb::object view_of_labels(nb::handle self) {
   const ClassIndex& classes = nb::cast<const PrunerHandle&>(self).pruner->classes();
   return classes.visit([&]<class T>(std::span<const T> labels) {
@@ -230,7 +230,7 @@ void bind_pruner(nb::module_& module) {
               "Distinct positions in the data set, an int64 array.")
       .def_ro("weights", &PySelection::weights,
               nb::for_getter(nb::sig("def weights(self) -> NDArray[numpy.float32] | None")),
-              "The factor of each sample's loss, beside its id; None where all are 1.")
+              "The factor of each sample's loss, in the order of the ids; None if all are 1.")
       .def("__len__", [](const PySelection& self) { return nb::len(self.ids); })
       .def("__repr__",
            [](const PySelection& self) {
@@ -249,15 +249,15 @@ void bind_pruner(nb::module_& module) {
 
   nb::class_<PrunerHandle>(
       module, "Pruner",
-      "Decides before each epoch which samples to train on: the base of all "
+      "Decides before each epoch which samples to train on: the base class of all "
       "methods.\n\n"
       ">>> pruner = RS2([0, 1, 0, 1], pruning_rate=0.5, seed=1)\n"
       ">>> first = pruner.select(0).ids\n"
-      ">>> pruner.observe(first, [0.7, 0.3])  # of use to methods that learn from losses\n"
+      ">>> pruner.observe(first, [0.7, 0.3])  # for methods that learn from losses\n"
       ">>> second = pruner.select(1).ids\n"
       ">>> sorted([*first.tolist(), *second.tolist()])  # all, before any repeat\n"
       "[0, 1, 2, 3]\n\n"
-      "Threads may share a pruner: their calls take turns, in whatever order they come.")
+      "Threads may share a pruner: calls run one at a time, in whatever order they come.")
       .def_prop_ro("method",
                    [](const PrunerHandle& self) { return std::string(self.pruner->method()); })
       .def_prop_ro(
@@ -265,7 +265,7 @@ void bind_pruner(nb::module_& module) {
           "Whether its selections follow the losses it observes.")
       .def_prop_ro(
           "judges_classes", [](const PrunerHandle& self) { return self.pruner->judges_classes(); },
-          "Whether its selections follow class errors that `observe_classes` tells.")
+          "Whether its selections follow the class errors given to `observe_classes`.")
       .def_prop_ro(
           "weighs", [](const PrunerHandle& self) { return self.pruner->weighs(); },
           "Whether samples can have weights other than 1.")
@@ -296,9 +296,9 @@ void bind_pruner(nb::module_& module) {
                    "Samples of the current selection that have not been observed yet.")
       .def_prop_ro(
           "clipped_part", in_turn(&Pruner::clipped_part),
-          "Which part of the losses observed in the last epoch was cut at RCAP's clip when "
-          "the present one was selected: near 1 the clip hides what tells samples apart. 0 "
-          "for methods without a clip.")
+          "Fraction of the losses observed in the last epoch that RCAP's clip cut when the "
+          "current one was selected: near 1 the clip hides what tells samples apart. 0 for "
+          "methods without a clip.")
       .def_prop_ro(
           "needs_initial_losses",
           [](const PrunerHandle& self) { return self.pruner->needs_initial_losses(); },
@@ -306,28 +306,28 @@ void bind_pruner(nb::module_& module) {
       .def(
           "pending_ids",
           [](const PrunerHandle& self) { return as_numpy(in_turn(&Pruner::pending_ids)(self)); },
-          "Those samples, ascending.")
+          "The ids of these samples, ascending.")
       .def("select", select<false>, nb::arg("epoch"),
-           "The samples of an epoch, ascending. The same epoch again gives the same ones.")
+           "The samples of an epoch, ascending. The same epoch again gives the same samples.")
       .def("select_in_order", select<true>, nb::arg("epoch"),
            "The samples of an epoch in the random order in which to visit them.")
       .def("observe", observe<Losses::InTime>, nb::arg("ids"), nb::arg("losses"),
            "Records the losses of some samples of the current selection, each once an epoch, in "
            "any order and any number of calls. On an error nothing is recorded.\n\n"
-           "Losses are finite and >= 0, but for -1e-6 to 0, which count as 0. Methods that do not "
-           "learn take any numbers.")
+           "Losses must be finite and >= 0; from -1e-6 to 0 they count as 0. Methods that do not "
+           "learn accept any numbers.")
       .def("_observe_at", observe_at, nb::arg("ids_address"), nb::arg("losses_address"),
            nb::arg("count"),
            "Private, for rcap's own adapters: `observe` of int64 ids and float32 losses at these "
            "addresses, which the caller vouches for: contiguous, in main memory, and alive.")
       .def("observe_late", observe<Losses::Late>, nb::arg("ids"), nb::arg("losses"),
-           "Records losses of an earlier selection that come after the next `select`, as where a "
-           "loader asks for the next epoch ahead of time. What is still to be observed of the "
-           "current selection stays so; a sample that was observed there keeps its newer loss. On "
-           "an error nothing is recorded.")
+           "Records losses of an earlier selection that come after the next `select`, as when a "
+           "loader asks for the next epoch ahead of time. Pending samples of the current selection "
+           "stay pending; a sample that was observed there keeps its newer loss. On an error "
+           "nothing is recorded.")
       .def("pass_over", pass_over, nb::arg("ids"),
-           "Counts samples of the current selection as observed though their losses are not known, "
-           "as where a gradient scaler skips a batch. They keep the loss they had.")
+           "Counts samples of the current selection as observed although their losses are not "
+           "known, as when a gradient scaler skips a batch. They keep the loss they had.")
       .def(
           "observe_classes",
           [](PrunerHandle& self, nb::handle errors) {
@@ -337,15 +337,15 @@ void bind_pruner(nb::module_& module) {
             self.pruner->observe_classes(numbers);
           },
           nb::arg("errors"),
-          "Tells the error of every class on data that is not trained on, such as the mean loss of "
-          "its held-out samples. RCAP's robust rule goes by these from then on.")
+          "Records the error of every class on data that is not trained on, such as the mean loss "
+          "of its held-out samples. RCAP's robust rule follows these from then on.")
       .def(
           "planned_batches",
           [](const PrunerHandle& self, std::int64_t epochs, std::int64_t batch_size) {
             return self.pruner->planned_batches(epochs, batch_size);
           },
           nb::arg("epochs"), nb::arg("batch_size"),
-          "How many batches a run will make; None where the method cannot tell.")
+          "How many batches a run will make; None if the method cannot tell in advance.")
       .def(
           "save",
           [](const PrunerHandle& self, const std::filesystem::path& path) {
@@ -374,7 +374,7 @@ void bind_pruner(nb::module_& module) {
   module.def("_weigh_in_order", weigh_in_order, nb::arg("order_address"),
              nb::arg("weights_address"), nb::arg("order_count"), nb::arg("first"),
              nb::arg("ids_address"), nb::arg("out_address"), nb::arg("count"),
-             "Private, the same without a table: where the ids are order[first : first + count], "
+             "Private, the same without a table: if the ids are order[first : first + count], "
              "out[i] = weights[first + i] / count. Returns whether they are.");
 }
 

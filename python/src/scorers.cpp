@@ -12,9 +12,11 @@ namespace {
 
 using nb::literals::operator""_a;
 
-/// Outputs of a network, a row for each of `count` ids, flattened.
+/// Outputs of a network, one row for each of `count` ids, flattened.
 Array as_rows(const char* name, nb::handle object, std::size_t count) {
-  if (is_masked(object)) throw InvalidArgument(std::string(name) + " is a masked array; give all");
+  if (is_masked(object)) {
+    throw InvalidArgument(std::string(name) + " is a masked array; give all values");
+  }
   const nb::object numpy = nb::module_::import_("numpy");
   const nb::object given = numpy.attr("asarray")(object);
   const std::string kind = nb::cast<std::string>(given.attr("dtype").attr("kind"));
@@ -36,7 +38,7 @@ Array as_rows(const char* name, nb::handle object, std::size_t count) {
 
 ClassId as_class(const char* name, auto value) {
   if (std::in_range<ClassId>(value)) return static_cast<ClassId>(value);
-  throw InvalidArgument(std::string(name) + ": " + std::to_string(value) + " is no class");
+  throw InvalidArgument(std::string(name) + ": " + std::to_string(value) + " is not a class");
 }
 
 std::vector<ClassId> as_classes(const char* name, nb::handle object) {
@@ -62,10 +64,10 @@ void add_outputs(Scorer& scorer, nb::handle ids_object, nb::handle outputs, cons
 void bind_scorers(nb::module_& module) {
   nb::class_<MarginScorer>(
       module, "MarginScorer",
-      "The scores of CCS: margins of the true class, summed over a training "
-      "on everything.\n\n"
+      "The scores for CCS: margins of the true class, summed over a training "
+      "run on everything.\n\n"
       ">>> scorer = MarginScorer([0, 1])\n"
-      ">>> scorer.add([0, 1], [[2.0, 0.0], [2.0, 0.0]])  # once an epoch, each sample\n"
+      ">>> scorer.add([0, 1], [[2.0, 0.0], [2.0, 0.0]])  # each sample once an epoch\n"
       ">>> [round(score, 2) for score in scorer.scores().tolist()]\n"
       "[0.76, -0.76]")
       .def(
@@ -91,7 +93,7 @@ void bind_scorers(nb::module_& module) {
 
   const DivergenceOptions defaults;
   nb::class_<DivergenceScorer>(module, "DivergenceScorer",
-                               "The scores of TDDS: how unevenly predictions move over the first "
+                               "The scores for TDDS: how unevenly predictions move over the first "
                                "epochs.")
       .def(
           "__init__",
@@ -112,7 +114,7 @@ void bind_scorers(nb::module_& module) {
       .def("scores", [](const DivergenceScorer& self) { return as_numpy(self.scores()); });
 
   nb::class_<RecallScorer>(module, "RecallScorer",
-                           "The recalls of MetriQ: of each class on held-out data, at the best "
+                           "The recalls for MetriQ: of each class on held-out data, at the best "
                            "epoch.\n\n"
                            ">>> scorer = RecallScorer(2)\n"
                            ">>> scorer.add(labels=[0, 0, 1], predictions=[0, 1, 1])\n"
@@ -133,7 +135,7 @@ void bind_scorers(nb::module_& module) {
           "labels"_a, "predictions"_a)
       .def("end_epoch", &RecallScorer::end_epoch)
       .def("end_model", &RecallScorer::end_model,
-           "The recalls become the mean over the models trained.")
+           "Ends a model; the recalls are the mean over all models.")
       .def("recalls", [](const RecallScorer& self) { return as_numpy(self.recalls()); });
 }
 

@@ -34,7 +34,7 @@ def twice(fabric, folder):
     try:
         run.train()
     except rcap.InvalidArgument as error:
-        assert "shared out twice" in str(error), error
+        assert "sharded twice" in str(error), error
         assert "use_distributed_sampler=False" in str(error), error
         assert len(run.recorder.batches(0)) == 1  # the first batch
     else:

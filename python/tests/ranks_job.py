@@ -149,10 +149,11 @@ def mistakes(folder):
     refused(lambda: sampler.observe([len(LABELS)], one),
             f"sample {len(LABELS)} does not exist; ids lie between 0 and 204")
     refused(lambda: sampler.observe([-1], one), "sample -1 does not exist")
-    refused(lambda: sampler.observe([*mine[:2], mine[0]], torch.ones(3)), f"sample {mine[0]} is twice in the batch")
+    refused(lambda: sampler.observe([*mine[:2], mine[0]], torch.ones(3)),
+            f"sample {mine[0]} appears twice in the batch")
     refused(lambda: sampler.observe(mine[:1], one * torch.nan), f"sample {mine[0]} has a loss that is negative or not")
     refused(lambda: sampler.observe(mine[:2], torch.full((2,), torch.inf)),
-            f"sample {mine[0]} has a loss that is negative or not finite (as {mine[1]});")
+            f"sample {mine[0]} has a loss that is negative or not finite (also {mine[1]});")
     refused(lambda: sampler.observe(mine[:10], torch.full((10,), -1.0)), f", {mine[8]} and 1 more); nothing")
     refused(lambda: sampler.observe(mine[:2], one), "1 losses for 2 ids")
     sampler.observe(mine[:1], one)
@@ -213,7 +214,7 @@ def shared_twice(folder):
     sampler = make_sampler("rcap")
     part = list(sampler)
     ids = [part[place] for place in DistributedSampler(part, shuffle=False)][:BATCH]
-    refused(lambda: sampler.observe(ids, losses_of(ids, 0)), "were shared out twice")
+    refused(lambda: sampler.observe(ids, losses_of(ids, 0)), "were sharded twice")
 
 
 def lengths(folder):

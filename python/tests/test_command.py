@@ -20,4 +20,4 @@ def test_tells_its_version_and_what_is_there():
 def test_selecting_is_left_to_the_program():
     refused = run("select")
     assert refused.returncode == 2 and "invalid choice: 'select'" in refused.stderr
-    assert "are in the program: rcap select --help" in " ".join(run("--help").stdout.split())
+    assert "belong to the program: rcap select --help" in " ".join(run("--help").stdout.split())

@@ -106,4 +106,4 @@ def test_contents_that_are_no_pruner_are_refused(entry, value, kind):
         return empty.__setstate__(contents)
     with pytest.raises(kind):
         empty.__setstate__(contents)
-    assert repr(empty) == "<RCAP that is not made yet>"
+    assert repr(empty) == "<RCAP, not initialised yet>"

@@ -115,7 +115,7 @@ def test_repr_tells_what_it_is_and_where():
     pruner.pass_over(ids[:120])
     assert repr(pruner) == made + "epoch 3, 5,000 selected, all observed)"
     assert repr(rcap.TopLoss([0])) == ("TopLoss(1 sample, 1 class, pruning_rate=0.9; before the first epoch, "
-                                       "1 first loss missing)")
+                                       "1 initial loss missing)")
 
 
 @pytest.mark.parametrize("method", rcap.METHODS)
@@ -321,7 +321,7 @@ def test_first_losses_and_the_clip_may_be_numbers():
     (lambda p: p.observe_classes([1.0]), "1 errors for"),
     (lambda p: p.observe_classes([-1.0] * p.class_count), "the error of class 0 is -1"),
     (lambda p: p.observe_classes([float("nan")] * p.class_count), "the error of class 0 is nan"),
-    (lambda p: rcap.RS2(LABELS).observe_classes([1.0] * p.class_count), "rs2 does not judge classes"),
+    (lambda p: rcap.RS2(LABELS).observe_classes([1.0] * p.class_count), "rs2 does not use class errors"),
     (lambda p: rcap.RCAP(LABELS, class_share="paper", allowance=3), "allowance is for the class share robust"),
     (lambda p: rcap.RCAP(LABELS, class_share="robust", unbias=0.5), "unbias is 0.5; it must be above 1"),
     (lambda p: rcap.RCAP(LABELS, beta="warm"), "beta \"warm\" is not a number nor auto")])
@@ -333,8 +333,8 @@ def test_what_the_robust_rule_cannot_take_is_named(action, text):
 @pytest.mark.parametrize("action, kind, text", [
     (lambda p: p.observe([0], [float("nan")]), ValueError, "the loss of sample 0 is nan"),
     (lambda p: p.observe([100], [1.0]), rcap.InvalidArgument, "id 100 does not exist; ids lie between 0 and 99"),
-    (lambda p: p.observe([0, 0], [1.0, 1.0]), rcap.InvalidArgument, "id 0 comes twice"),
-    (lambda p: p.observe([0], 1.0), rcap.InvalidArgument, "losses must be an array of one dimension"),
+    (lambda p: p.observe([0, 0], [1.0, 1.0]), rcap.InvalidArgument, "id 0 appears twice"),
+    (lambda p: p.observe([0], 1.0), rcap.InvalidArgument, "losses must be a one-dimensional array"),
     (lambda p: p.observe([0.5], [1.0]), rcap.InvalidArgument, "ids must be integers, not float64"),
     (lambda p: p.observe([0], [1]), rcap.InvalidArgument, "losses must be float32 or float64, not int64"),
     (lambda p: p.select(0), rcap.InvalidArgument, "initial loss"),
@@ -344,7 +344,7 @@ def test_what_the_robust_rule_cannot_take_is_named(action, text):
     (lambda p: p.set_state(rcap.RCAP(LABELS[:50]).state()), rcap.StateMismatch, "50 samples"),
     (lambda p: rcap.RCAP(LABELS, pruning_rate=1.0), rcap.InvalidArgument, "pruning_rate is 1"),
     (lambda p: rcap.RCAP(LABELS, beta=0.0), rcap.InvalidArgument, "beta is 0"),
-    (lambda p: rcap.RCAP(LABELS, class_share="papers"), rcap.InvalidArgument, '"papers" is none of robust, paper'),
+    (lambda p: rcap.RCAP(LABELS, class_share="papers"), rcap.InvalidArgument, '"papers" is not one of robust, paper'),
     (lambda p: rcap.RCAP([]), rcap.InvalidArgument, "labels"),
     (lambda p: rcap.RCAP([0, -1]), rcap.InvalidArgument, "the label of sample 1 is -1"),
     (lambda p: rcap.make_pruner("rcpa", LABELS), rcap.InvalidArgument, 'no method "rcpa"'),
@@ -392,11 +392,11 @@ def test_scorers_refuse_what_only_fits_by_its_size():
         with pytest.raises(rcap.InvalidArgument, match="3 rows for 2 ids; give a row for each, samples x classes"):
             scorer.add([0, 1], outputs.T)
     recalls = rcap.RecallScorer(3)
-    with pytest.raises(rcap.InvalidArgument, match="labels: 4294967297 is no class"):
+    with pytest.raises(rcap.InvalidArgument, match="labels: 4294967297 is not a class"):
         recalls.add([2**32 + 1], [1])
-    with pytest.raises(rcap.InvalidArgument, match="predictions: -4294967296 is no class"):
+    with pytest.raises(rcap.InvalidArgument, match="predictions: -4294967296 is not a class"):
         recalls.add([1], [-2**32])
-    with pytest.raises(rcap.InvalidArgument, match="class_count: 4294967298 is no class"):
+    with pytest.raises(rcap.InvalidArgument, match="class_count: 4294967298 is not a class"):
         rcap.RecallScorer(2**32 + 2)
 
 

@@ -175,7 +175,7 @@ def test_an_evaluation_is_not_observed(tmp_path):
 
 class TestSaysWhatIsWrong:
     def test_another_data_set(self, tmp_path):
-        with pytest.raises(rcap.InvalidArgument, match="has 200 samples, the labels are 205"):
+        with pytest.raises(rcap.InvalidArgument, match="has 200 samples, but there are 205 labels"):
             make_trainer("rs2", tmp_path, dataset=Rows(200))
 
     @pytest.mark.parametrize("option", ["auto_find_batch_size", "ignore_data_skip"])
@@ -197,7 +197,7 @@ class TestSaysWhatIsWrong:
 
     def test_another_batch_size_in_mid_epoch(self, tmp_path):
         train("rs2", tmp_path, save_strategy="steps", save_steps=5)
-        with pytest.raises(rcap.StateMismatch, match="with 8 samples in the batches of all ranks, now these are 4"):
+        with pytest.raises(rcap.StateMismatch, match="with 8 samples in the batches of all ranks, but now there are 4"):
             train("rs2", tmp_path, checkpoint=tmp_path / "checkpoint-5", per_device_train_batch_size=4)
 
     @pytest.mark.parametrize("package", ["transformers", "accelerate"])

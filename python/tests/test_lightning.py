@@ -280,11 +280,11 @@ class TestSaysWhatIsWrong:
 
     def test_another_data_set(self, tmp_path):
         sampler = PruningSampler(rcap.RS2(LABELS[:-5], pruning_rate=0.5))
-        self.refused("the data set has 205 samples, the labels are 200", "rs2", tmp_path, sampler=sampler)
+        self.refused("the data set has 205 samples, but there are 200 labels", "rs2", tmp_path, sampler=sampler)
 
     def test_no_initial_loader(self, tmp_path):
         sampler = PruningSampler(make_pruner("rcap"))
-        self.refused("wants the loss of every sample before training", "rcap", tmp_path, sampler=sampler,
+        self.refused("needs the loss of every sample before training", "rcap", tmp_path, sampler=sampler,
                      callback=PruningCallback(sampler))
 
     def test_another_word_for_the_report(self):

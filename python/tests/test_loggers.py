@@ -109,7 +109,7 @@ def test_reports_are_drawn_over_the_epoch(wandb, tmp_path):
 
 
 def test_weights_and_biases_needs_a_run(wandb):
-    with pytest.raises(rcap.InvalidArgument, match="no run is under way; call wandb.init first"):
+    with pytest.raises(rcap.InvalidArgument, match="there is no current run; call wandb.init first"):
         WandbLogger()
 
 

@@ -205,7 +205,7 @@ class TestReports:
                 train_epoch(sampler, epoch, loader)
         assert self.warnings_of(train_two) == [
             "epoch 0: 82 samples were handed out and 80 observed: the loader seems to drop its last batch; make the "
-            "sampler with batch_size=8, and no sample is drawn in vain"]
+            "sampler with batch_size=8, so that no sample is drawn for nothing"]
 
     def test_a_loop_that_leaves_out_batches(self):
         sampler = make_sampler("rcap")

@@ -379,7 +379,7 @@ def test_total_steps_are_those_made():
         sampler = make_sampler(method)
         steps = total_steps(sampler, EPOCHS, BATCH)
         assert steps == sum(len(batches) for batches in train(sampler).values())
-    with pytest.raises(rcap.InvalidArgument, match="cannot tell beforehand"):
+    with pytest.raises(rcap.InvalidArgument, match="cannot tell in advance"):
         total_steps(make_sampler("infobatch"), EPOCHS, BATCH)
 
 
@@ -415,7 +415,7 @@ class TestMistakes:
     def test_a_data_set_of_another_length(self):
         model = torch.nn.Linear(2, 3)
         data = TensorDataset(torch.randn(10, 2), torch.zeros(10, dtype=torch.long))
-        with pytest.raises(rcap.InvalidArgument, match="has 10 samples, the labels are 205"):
+        with pytest.raises(rcap.InvalidArgument, match="has 10 samples, but there are 205 labels"):
             initial_losses(model, DataLoader(Indexed(data)), PruningSampler(rcap.RCAP(LABELS, initial_loss="forward")))
 
     def test_a_state_of_another_data_set(self):

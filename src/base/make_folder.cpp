@@ -10,7 +10,7 @@ void make_folder(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) {
-    throw BadFile(path.string() + ": the folder cannot be made: " + error.message() +
+    throw BadFile(path.string() + ": the folder cannot be created: " + error.message() +
                   "; choose another");
   }
 }

@@ -38,13 +38,13 @@ std::string_view advice_for(int error) {
       return "free some space";
     case ENOENT:
     case ENOTDIR:
-      return "the folder must exist, make it first";
+      return "create the folder first";
     case EACCES:
     case EPERM:
     case EROFS:
-      return "choose a folder that may be read and written";
+      return "choose a folder that you can read and write";
     default:
-      return "a file that stood there before is untouched";
+      return "a file that was there before is untouched";
   }
 }
 
@@ -60,10 +60,10 @@ class Target {
         folder_(open_folder()) {
     struct stat old {};
     if (::fstatat(folder(), name_.c_str(), &old, 0) == 0 && !S_ISREG(old.st_mode)) {
-      refuse(formatted("{}; only regular files are replaced, name another one",
+      refuse(formatted("{}; only regular files are replaced; choose another name",
                        describe_kind(old.st_mode)));
     }
-    if (name_.empty()) refuse("names no file; give a file name");
+    if (name_.empty()) refuse("does not name a file; give a file name");
   }
 
   [[nodiscard]] int folder() const noexcept { return folder_.get(); }
@@ -183,7 +183,7 @@ class StagedFile::Impl {
     if (::close(file_.release()) != 0) fail("cannot close the file", errno);
     if (::renameat(target_.folder(), temporary_name_.c_str(), target_.folder(),
                    target_.name().c_str()) != 0) {
-      fail("cannot give the file its name", errno);
+      fail("cannot rename the file", errno);
     }
     published_ = true;
     // EINVAL: a file system that does not sync folders.
@@ -207,16 +207,15 @@ class StagedFile::Impl {
         take_lock(descriptor);  // a file system without locks keeps its leftovers
         return descriptor;
       }
-      if (errno != EEXIST || attempt == LastAttempt) target_.refuse("cannot make a file", errno);
+      if (errno != EEXIST || attempt == LastAttempt) target_.refuse("cannot create a file", errno);
     }
   }
 
   void require_usable() const {
     if (usable_) return;
-    throw InvalidArgument(
-        formatted("{}: was published or could not be written; nothing more can be done with it, "
-                  "stage it anew",
-                  target_.where()));
+    throw InvalidArgument(formatted(
+        "{}: has been published or could not be written; it cannot be used again, stage a new one",
+        target_.where()));
   }
 
   /// No second try: part of the buffer may be in the file, and a sync that failed once can
@@ -272,7 +271,7 @@ void remove_staged(const fs::path& path) {
 void check_can_write(const fs::path& path, std::string_view operation) {
   const Target target(path, operation);
   if (::faccessat(target.folder(), ".", W_OK | X_OK, 0) != 0) {
-    target.refuse("cannot make a file", errno);
+    target.refuse("cannot create a file", errno);
   }
 }
 

@@ -25,7 +25,7 @@ std::string read_text(const std::filesystem::path& path, std::size_t most_bytes)
     if (size == 0) return text;
     text.append(piece.data(), static_cast<std::size_t>(size));
     if (text.size() > most_bytes) {
-      throw BadFile(formatted("{}: has more than the {} bytes that such a file may have",
+      throw BadFile(formatted("{}: has more than the {} bytes allowed for such a file",
                               path.string(), most_bytes));
     }
   }

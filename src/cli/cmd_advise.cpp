@@ -29,12 +29,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t MostClassesInJson = 10000;
 
 constexpr const char* AdviseSummary =
-    "Tells from labels, before anything is trained, whether pruning will help.\n\n"
+    "Says from the labels, before any training, whether pruning will help.\n\n"
     "It shows what each rule would keep of each class at each rate, how much work a run would\n"
     "save, and which rule and rate to try first, with the reasons.";
 constexpr const char* AdviseFooter =
-    R"(The rules: rs2 (a random part), balanced (equal counts), and rcap with its class shares:
-robust, the default, paper, mass and group. Their counts are those of real selections. The
+    R"(The rules are rs2 (a random part), balanced (equal counts), and rcap with its class shares:
+robust, the default, paper, mass and group. Their counts come from real selections. The
 speed-up is arithmetic in samples, not a measurement of seconds: a forward pass counts 1,
 training on a sample 3, and the pass before training and the evaluations are added. Each
 reason says whether it was computed from what you gave or measured in a study, and in which.
@@ -84,7 +84,7 @@ void check_figure_path(const AdviseArguments& arguments) {
   for (const fs::path& input : {arguments.labels, arguments.losses}) {
     std::error_code not_there;
     if (input.empty() || !fs::equivalent(arguments.figure, input, not_there)) continue;
-    throw InvalidArgument(fmt::format("--figure {} is a file to read; give it another name",
+    throw InvalidArgument(fmt::format("--figure {} is also an input file; choose another name",
                                       arguments.figure.string()));
   }
   check_can_write(arguments.figure);
@@ -96,9 +96,9 @@ bool parse_arguments(std::span<const std::string> words, AdviseArguments& argume
   CommandLine line("advise", AdviseSummary, AdviseFooter);
   line.group("Data (.npy, one dimension)");
   line.path("labels", arguments.labels, "FILE", "class of every sample, integers; required");
-  line.count("classes", arguments.class_count, "C", "number of classes, else largest label + 1");
+  line.count("classes", arguments.class_count, "C", "number of classes [largest label + 1]");
   line.path("losses", arguments.losses, "FILE",
-            "loss of every sample, e.g. before training; else all are taken for equal");
+            "loss of every sample, e.g. before training; without it all are treated as equal");
   line.group("Plan");
   line.list("pruning_rate", arguments.pruning_rates, "R,R,...",
             "fractions removed, each 0 <= R < 1");

@@ -80,7 +80,7 @@ void tell_left_out(const ShownClasses& shown, std::string& table) {
   std::size_t at = 0;
   for (std::size_t line = 0; line <= ShownAtAnEnd; ++line) at = table.find('\n', at) + 1;
   const auto count = static_cast<std::int64_t>(shown.left_out);
-  table.insert(at, formatted("  ... and {} classes between\n", with_commas(count)));
+  table.insert(at, formatted("  ... and {} classes in between\n", with_commas(count)));
 }
 
 std::string class_text(const Advice& advice) {
@@ -94,7 +94,7 @@ std::string class_text(const Advice& advice) {
       with_commas(advice.filled_class_count), advice.largest_class, size_of(advice.largest_class),
       advice.smallest_class, size_of(advice.smallest_class), as_factor(advice.imbalance));
   if (advice.losses) {
-    text += formatted("Mean loss {}; of classes from {} (class {}) to {} (class {}).\n",
+    text += formatted("Mean loss {}; class means from {} (class {}) to {} (class {}).\n",
                       with_digits(advice.losses->mean, 3), with_digits(advice.losses->lowest, 3),
                       advice.losses->lowest_class, with_digits(advice.losses->highest, 3),
                       advice.losses->highest_class);
@@ -124,10 +124,10 @@ std::string counts_of(const Advice& advice, const RateAdvice& rate) {
 std::string counts_text(const Advice& advice) {
   std::string text = wrap(
       "",
-      formatted("What each rule keeps of each class, counted in the selections of the pruners "
-                "themselves. It is the split of the first epoch, with {}; later epochs follow "
-                "the losses of the training. rs2 draws at random, here with seed {}.{}",
-                advice.losses ? "the losses that were given" : "equal losses", advice.options.seed,
+      formatted("What each rule keeps of each class, counted in real selections. This is the split "
+                "of the first epoch, with {}; later epochs follow the training losses. rs2 draws "
+                "at random, here with seed {}.{}",
+                advice.losses ? "the losses given" : "equal losses", advice.options.seed,
                 advice.losses ? "" : " With equal losses rcap, rcap mass and rcap group agree."));
   for (const RateAdvice& rate : advice.rates) text += counts_of(advice, rate);
   return text;
@@ -135,7 +135,7 @@ std::string counts_text(const Advice& advice) {
 
 std::string evaluation_text(const AdviseOptions& options) {
   if (options.test_samples == 0)
-    return "evaluations are not counted, as no test samples were given";
+    return "evaluations are not counted, because no test samples were given";
   return formatted("{} evaluations of {} samples",
                    evaluation_count(options.epochs, options.evaluate_every),
                    with_commas(options.test_samples));
@@ -150,8 +150,8 @@ std::string speed_text(const Advice& advice) {
       row.push_back(with_decimals(outcome.speed_up, 2) + "x");
     }
   }
-  return wrap("", formatted("How many times less work a run has than one on everything: an "
-                            "estimate from samples, not a measurement of seconds. {} epochs; a "
+  return wrap("", formatted("How many times less work a run does than training on everything: an "
+                            "estimate in samples, not a measurement of seconds. {} epochs; a "
                             "forward pass counts 1, training on a sample {}; paper, mass and group "
                             "make a pass before training; {}.",
                             advice.options.epochs, with_digits(1 / ForwardPart, 3),
@@ -191,15 +191,15 @@ std::string bars_text(const Advice& advice) {
   }
   std::string table = draw_table(rows);
   tell_left_out(shown, table);
-  return formatted("\nPart of each class that is kept at {}, at random and by {}\n",
+  return formatted("\nPart of each class kept at {}, at random and by {}\n",
                    as_percent(suggestion.pruning_rate), suggestion.rule) +
          table;
 }
 
 std::string price_text(const Suggestion& suggestion) {
   if (suggestion.verdict == Verdict::Likely) return "Likely.";
-  if (!suggestion.points_lost) return "At a price that no study tells.";
-  return formatted("At a price: such data lost up to {} points in the studies.",
+  if (!suggestion.points_lost) return "At a price that no study has measured.";
+  return formatted("At a price: similar data lost up to {} points in the studies.",
                    with_decimals(*suggestion.points_lost, 1));
 }
 

@@ -156,19 +156,20 @@ class Trial {
 }  // namespace
 
 void list_options(OptionFields& fields, AdviseOptions& options) {
-  constexpr double MostEpochs = 1e6;
+  constexpr double MostPlanned = 1e6;
   constexpr double MostSamples = 1e12;  // far below what a double counts exactly
-  fields.count("epochs", options.epochs, "E", "epochs of the run that is planned",
-               Range::between(1, MostEpochs));
+  fields.count("epochs", options.epochs, "E", "epochs of the planned run",
+               Range::between(1, MostPlanned));
   fields.count("test_samples", options.test_samples, "N",
-               "samples of an evaluation; 0: evaluations are not counted",
+               "samples per evaluation; 0: evaluations are not counted",
                Range::between(0, MostSamples));
   fields.count("evaluate_every", options.evaluate_every, "K",
-               "epochs between evaluations; 0: ten times a run", Range::between(0, MostEpochs));
-  fields.count("seed", options.seed, "S", "of all random numbers");
+               "epochs between evaluations; 0: ten evaluations per run",
+               Range::between(0, MostPlanned));
+  fields.count("seed", options.seed, "S", "seed of all random numbers");
   fields
-      .count("threads", options.threads, "N", "threads; they change the time, never the result",
-             Range::between(1, 4096))
+      .count("threads", options.threads, "N",
+             "number of threads; changes the time, never the result", Range::between(1, 4096))
       .shapes_no_result();
 }
 

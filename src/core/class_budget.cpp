@@ -113,7 +113,7 @@ void mend_counts(std::span<const double> shares, std::span<const std::int64_t> l
   if (mend_widest_once(candidates, missing, step, counts)) return;
   std::priority_queue<Candidate> widest({}, std::move(candidates));
   for (; missing > 0; --missing) {
-    if (widest.empty()) throw InternalError("round_shares: no class left to mend");
+    if (widest.empty()) throw InternalError("round_shares: no class left to adjust");
     const std::size_t j = widest.top().class_id;
     widest.pop();
     counts[j] += step;

@@ -15,8 +15,9 @@ ClassId find_class_count(std::span<const Label> labels, std::optional<ClassId> g
     throw InvalidArgument("ClassIndex: the data set is empty; it needs at least one sample");
   }
   if (std::cmp_greater(labels.size(), ClassIndex::MaxSamples)) {
-    throw InvalidArgument(formatted("ClassIndex: the data set has {} samples; {} are the most",
-                                    labels.size(), +ClassIndex::MaxSamples));
+    throw InvalidArgument(
+        formatted("ClassIndex: the data set has {} samples; it may have at most {}", labels.size(),
+                  +ClassIndex::MaxSamples));
   }
   if (given && (*given < 1 || *given > ClassIndex::MaxClasses)) {
     throw InvalidArgument(formatted("ClassIndex: class_count is {}; it must lie between 1 and {}",

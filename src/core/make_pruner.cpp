@@ -103,7 +103,8 @@ constexpr std::array Methods{
     MethodInfo{
         .name = "rcap",
         .python_name = "RCAP",
-        .summary = "budget over classes by their losses, softmax(loss / beta) inside a class",
+        .summary =
+            "splits the budget over classes by their losses, softmax(loss / beta) inside a class",
         .learns = true,
         .first_pass = first_pass_of_rcap,
         .list_options = list<&PrunerOptions::rcap>,
@@ -112,7 +113,7 @@ constexpr std::array Methods{
     MethodInfo{
         .name = "rs2",
         .python_name = "RS2",
-        .summary = "a random subset each epoch, through the whole data before any repeat",
+        .summary = "a random subset each epoch, through the whole data set before any repeat",
         .make = make<Rs2Pruner, &PrunerOptions::rs2>,
     },
     MethodInfo{
@@ -144,7 +145,7 @@ constexpr std::array Methods{
     MethodInfo{
         .name = "epsilon-greedy",
         .python_name = "EpsilonGreedy",
-        .summary = "highest running mean of the loss and a random part",
+        .summary = "highest running mean of the loss, plus a random part",
         .learns = true,
         .first_pass = first_pass_of_bandit<&PrunerOptions::epsilon_greedy>,
         .list_options = list<&PrunerOptions::epsilon_greedy>,
@@ -153,7 +154,7 @@ constexpr std::array Methods{
     MethodInfo{
         .name = "top-loss",
         .python_name = "TopLoss",
-        .summary = "the highest remembered losses, whatever their class",
+        .summary = "the highest remembered losses, regardless of class",
         .learns = true,
         .is_random = false,
         .first_pass = [](const PrunerOptions&) { return FirstPass::Forward; },
@@ -287,7 +288,7 @@ std::string remark_on_budget(const Pruner& pruner, double pruning_rate) {
   if (require_method(pruner.method()).keeps_all || pruner.keep_count() <= wanted) return {};
   return formatted(
       "a pruning rate of {} would keep {} of {} samples, fewer than there are classes: {} are "
-      "kept, one of each; choose a smaller rate, or fewer classes",
+      "kept, one per class; choose a smaller rate, or fewer classes",
       pruning_rate, wanted, sample_count, pruner.keep_count());
 }
 

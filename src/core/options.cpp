@@ -86,7 +86,7 @@ std::string OptionFields::parse(std::string_view word, Number& value) {
   Number parsed{};
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), parsed);
   if (error == std::errc::result_out_of_range) {
-    return formatted("{} does not fit; it must lie between {} and {}", word,
+    return formatted("{} is out of range; it must lie between {} and {}", word,
                      std::numeric_limits<Number>::lowest(), std::numeric_limits<Number>::max());
   }
   if (error != std::errc{} || end != word.data() + word.size()) {
@@ -187,8 +187,8 @@ Option& OptionFields::choice(std::string_view name, std::initializer_list<std::s
   option.set_ = [list, set = std::move(set)](std::string_view word) -> std::string {
     const auto found = std::ranges::find(*list, word);
     if (found == list->end()) {
-      return formatted("{} is none of {}{}", in_quotes(word), first_few(*list, list->size(), ", "),
-                       did_you_mean(word, *list));
+      return formatted("{} is not one of {}{}", in_quotes(word),
+                       first_few(*list, list->size(), ", "), did_you_mean(word, *list));
     }
     set(static_cast<std::size_t>(found - list->begin()));
     return {};

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "base/formatted.hpp"
@@ -68,10 +67,10 @@ void hand_over(std::span<const SampleId> ids, std::span<const Real> losses, bool
 void list_options(OptionFields& fields, CommonOptions& options) {
   fields.number("pruning_rate", options.pruning_rate, "R", "fraction removed, 0 <= R < 1",
                 Range::proper_part());
-  fields.count("seed", options.seed, "S", "of all random numbers");
+  fields.count("seed", options.seed, "S", "seed of all random numbers");
   fields
-      .count("threads", options.threads, "N", "threads; they change the time, never the result",
-             Range::between(1, 4096))
+      .count("threads", options.threads, "N",
+             "number of threads; changes the time, never the result", Range::between(1, 4096))
       .shapes_no_result();
 }
 
@@ -90,7 +89,6 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
 
 std::optional<std::int64_t> Pruner::planned_batches(std::int64_t epochs,
                                                     std::int64_t batch_size) const {
-  constexpr std::int64_t MostEpochs = std::numeric_limits<std::int32_t>::max();
   if (epochs < 0 || epochs > MostEpochs) {
     throw InvalidArgument(formatted("planned_batches: epochs is {}; it must lie between 0 and {}",
                                     epochs, MostEpochs));
@@ -112,10 +110,10 @@ const Selection& Pruner::select(std::int64_t epoch) {
     throw InvalidArgument(formatted("select: epoch is {}; epochs count from 0", epoch));
   }
   if (epoch < epoch_) {
-    throw InvalidArgument(formatted(
-        "select: epoch {} lies before epoch {}, which is under way; epochs only go up (load an "
-        "earlier state, or make a new pruner, to start again)",
-        epoch, epoch_));
+    throw InvalidArgument(
+        formatted("select: epoch {} comes before epoch {}, which is under way; epochs only go up "
+                  "(to start again, load an earlier state or make a new pruner)",
+                  epoch, epoch_));
   }
   const bool some_are_known = takes_initial_losses() && pending_count() < classes_->sample_count();
   if (epoch_ < 0 && pending_count() > 0 && (needs_initial_losses() || some_are_known)) {
@@ -177,7 +175,7 @@ void Pruner::refuse(const char* where, std::span<const SampleId> ids, std::size_
   const SampleId id = ids[at];
   std::string reason;
   if (std::ranges::count(ids.first(at), id) > 0) {
-    reason = formatted("id {} comes twice in one call; give each sample once", id);
+    reason = formatted("id {} appears twice in one call; give each sample once", id);
   } else if (epoch_ < 0 || selected_.contains(id)) {
     reason = formatted("sample {} was observed before in this epoch; each counts once", id);
   } else {
@@ -215,9 +213,10 @@ void Pruner::observe_any_late(std::span<const SampleId> ids, std::span<const Rea
   std::vector<SampleId> sorted(ids.begin(), ids.end());
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
-    throw InvalidArgument(formatted(
-        "observe_late: id {} comes twice in one call; give each sample once; nothing was recorded",
-        *twice));
+    throw InvalidArgument(
+        formatted("observe_late: id {} appears twice in one call; give each sample once; nothing "
+                  "was recorded",
+                  *twice));
   }
   if (!learns()) return;
   const bool some_are_below_zero = check_losses("observe_late", ids, losses);
@@ -266,8 +265,7 @@ void Pruner::note_clipped(std::int64_t count) noexcept {
 void Pruner::observe_classes(std::span<const double> errors) {
   if (!judges_classes()) {
     throw InvalidArgument(formatted(
-        "observe_classes: {} does not judge classes by errors that are told; rcap with class_share "
-        "robust does",
+        "observe_classes: {} does not use class errors; rcap with class_share robust does",
         method_));
   }
   if (std::cmp_not_equal(errors.size(), classes_->class_count())) {

@@ -9,18 +9,21 @@
 namespace rcap {
 
 void list_options(OptionFields& fields, RobustOptions& options) {
-  fields.number("allowance", options.allowance, "C",
-                "how much more a class errs on new data for each time its samples were seen",
-                Range::between(0, 1e6));
+  fields.number(
+      "allowance", options.allowance, "C",
+      "how much more a class is taken to err on new data for each time its samples were seen",
+      Range::between(0, 1e6));
   fields.number("focus", options.focus, "Q",
-                "of the split: 1 on the average class, more on the worst, 0 on none",
+                "focus of the split: 1 for the average class, more for the worst, 0 for none",
                 Range::between(0, 100));
-  fields.number("lift", options.lift, "V",
-                "most weight of a sample whose class is taken whole and wants more; 1: none",
-                Range::between(1, 1e6));
-  fields.number("unbias", options.unbias, "U",
-                "classes drawn U times rarer than another are weighed back to what they are",
-                Range{.low = 1, .high = 1e9, .low_is_open = true}, "off");
+  fields.number(
+      "lift", options.lift, "V",
+      "highest weight of a sample whose class is kept whole and needs more; 1: no extra weight",
+      Range::between(1, 1e6));
+  fields.number(
+      "unbias", options.unbias, "U",
+      "classes drawn U times less than the most drawn one get full inverse-probability weights",
+      Range{.low = 1, .high = 1e9, .low_is_open = true}, "off");
 }
 
 std::vector<double> expected_visits(std::span<const std::int64_t> class_sizes,

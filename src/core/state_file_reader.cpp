@@ -51,7 +51,7 @@ class FileSource final : public StateSource {
     if (file_.get() < 0) refuse(formatted("cannot open the file: {}", describe_error(errno)));
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) {
-      refuse(formatted("cannot look at the file: {}", describe_error(errno)));
+      refuse(formatted("cannot examine the file: {}", describe_error(errno)));
     }
     if (!S_ISREG(status.st_mode)) {
       refuse(formatted("{}; give a state file", describe_kind(status.st_mode)));
@@ -106,7 +106,7 @@ class StateReader {
 
   void get(void* data, std::uint64_t bytes, std::string_view what) {
     if (bytes > left()) {
-      source_.refuse(formatted("{} needs {} bytes where {} are left; the file is damaged", what,
+      source_.refuse(formatted("{} needs {} bytes, but {} are left; the file is damaged", what,
                                bytes, left()));
     }
     source_.read_at(offset_, data, static_cast<std::size_t>(bytes));
@@ -123,10 +123,9 @@ class StateReader {
   [[nodiscard]] std::string get_string(std::string_view what) {
     const auto bytes = get_value<std::uint32_t>(what);
     if (bytes > MaxStringBytes || bytes > left()) {
-      source_.refuse(
-          formatted("{} is said to have {} bytes where {} are left and at most {} may "
-                    "be; the file is damaged",
-                    what, bytes, left(), MaxStringBytes));
+      source_.refuse(formatted(
+          "{} claims {} bytes, but {} are left and at most {} are allowed; the file is damaged",
+          what, bytes, left(), MaxStringBytes));
     }
     std::string text(bytes, '\0');
     get(text.data(), bytes, what);
@@ -146,7 +145,7 @@ class StateReader {
     const auto count = get_value<std::uint32_t>("the option count");
     if (count > left() / sizeof(std::uint32_t)) {
       source_.refuse(
-          formatted("is said to hold {} options in {} bytes; the file is damaged", count, left()));
+          formatted("claims to hold {} options in {} bytes; the file is damaged", count, left()));
     }
     for (std::uint32_t i = 0; i < count; ++i) identity.options.push_back(get_string("an option"));
     return identity;
@@ -157,7 +156,7 @@ class StateReader {
     Head head;
     source_.read_at(0, &head, static_cast<std::size_t>(std::min(file_bytes_, HeadBytes)));
     if (std::memcmp(&head, Magic.data(), std::min<std::size_t>(file_bytes_, Magic.size())) != 0) {
-      source_.refuse("is not a state file of rcap; such a file begins with RCAPSTAT");
+      source_.refuse("is not an rcap state file, which begins with RCAPSTAT");
     }
     if (file_bytes_ < MinFileBytes) {
       source_.refuse(

@@ -134,7 +134,7 @@ void write_state(const WriteBytes& write, std::uint64_t byte_count, const StateI
   if (sink.count() != byte_count) {
     throw InternalError(
         formatted("write_state_file: the fields took {} bytes when counted and {} "
-                  "when written; they must be listed alike every time",
+                  "when written; they must be listed the same way every time",
                   byte_count, sink.count()));
   }
 }

@@ -23,8 +23,8 @@ RandomStream selection_stream(std::uint64_t seed) {
 void check_keep_count(std::string_view where, std::int64_t keep_count, std::int64_t sample_count) {
   if (keep_count < 0 || keep_count > sample_count) {
     throw InvalidArgument(
-        formatted("{}: keep_count is {}; it must lie between 0 and {}, the samples", where,
-                  keep_count, sample_count));
+        formatted("{}: keep_count is {}; it must lie between 0 and {}, the number of samples",
+                  where, keep_count, sample_count));
   }
 }
 
@@ -59,8 +59,8 @@ SampleSet lowest_scores(std::span<const float> scores, std::int64_t count) {
 
 void list_options(OptionFields& fields, CcsOptions& options) {
   fields.number("hard_cutoff", options.hard_cutoff, "H",
-                "part with the lowest scores that is dropped first", Range::proper_part());
-  fields.count("strata", options.strata, "N", "bins of the score",
+                "fraction with the lowest scores that is dropped first", Range::proper_part());
+  fields.count("strata", options.strata, "N", "number of score bins",
                Range::between(1, ClassIndex::MaxClasses - 1));
 }
 
@@ -165,7 +165,7 @@ std::vector<std::int64_t> metriq_counts(std::span<const std::int64_t> class_size
     if (recalls[j] < 0.0 || recalls[j] > 1.0) {
       throw InvalidArgument(
           formatted("metriq_counts: recalls[{}] is {}; a recall lies in [0, 1], "
-                    "nan where it is unknown",
+                    "nan if it is unknown",
                     j, recalls[j]));
     }
     weights[j] = std::isnan(recalls[j]) ? 1.0 : 1.0 - recalls[j];

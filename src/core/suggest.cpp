@@ -96,18 +96,17 @@ std::optional<Reason> refusal(const Advice& advice, const RateAdvice& rate) {
                         static_cast<double>(rate.keep_count) /
                         static_cast<double>(advice.sample_count);
   if (visits >= Limits::LeastVisits) return std::nullopt;
-  return computed(
-      "arithmetic",
-      formatted("At {} a sample comes {} times in {} epochs on average: a part of the "
-                "data would never be seen.",
-                as_percent(rate.pruning_rate), with_digits(visits, 2), advice.options.epochs));
+  return computed("arithmetic", formatted("At {} a sample is seen {} times in {} epochs on "
+                                          "average: part of the data would never be seen.",
+                                          as_percent(rate.pruning_rate), with_digits(visits, 2),
+                                          advice.options.epochs));
 }
 
 /// Why a rate that could be taken was not.
 Reason study_against(const Advice& advice, const RateAdvice& rate) {
   const std::vector<StudyRow> rows = rows_for(advice.imbalance, rate.pruning_rate);
   if (rows.empty()) {
-    return measured("docs/results", formatted("No study prunes as much as {} of such data.",
+    return measured("docs/results", formatted("No study prunes {} or more of similar data.",
                                               as_percent(rate.pruning_rate)));
   }
   const auto lost_by = [](const StudyRow& row) {
@@ -139,13 +138,13 @@ const RateAdvice& choose_rate(const Advice& advice, std::span<const RateAdvice* 
 std::optional<Reason> why_too_small(const Advice& advice) {
   if (advice.filled_class_count == 1) {
     return computed("labels",
-                    "There is one class: every rule keeps as much of it, and sharing between "
-                    "classes is what the rules differ in.");
+                    "There is one class: every rule keeps the same number of samples, since the "
+                    "rules differ in how they split between classes.");
   }
   if (advice.sample_count >= Limits::FewSamples) return std::nullopt;
   return computed("labels",
-                  formatted("{} samples are few: an epoch is short as it is. The smallest data set "
-                            "of the studies has {}.",
+                  formatted("{} samples are few: an epoch is short anyway. The smallest data set "
+                            "in the studies has {}.",
                             with_commas(advice.sample_count), with_commas(FewestStudySamples)));
 }
 
@@ -154,7 +153,7 @@ Reason why_too_slow(const Advice& advice, const RateAdvice& rate) {
   const std::string gain = with_decimals(outcome.speed_up, 2);
   if (outcome.work.evaluation > outcome.work.training) {
     return computed("arithmetic",
-                    formatted("At {} a run has {} times less work, since evaluations cost more "
+                    formatted("At {} a run does {} times less work, because evaluations cost more "
                               "than training: evaluate less often, or on fewer samples.",
                               as_percent(rate.pruning_rate), gain));
   }
@@ -173,7 +172,7 @@ Reason why_this_rule(const Advice& advice, const RateAdvice& rate) {
   const std::string imbalance = as_factor(advice.imbalance);
   if (band_of(advice.imbalance) == 0) {
     return computed("labels", formatted("The largest class is {} times the smallest: nearly "
-                                        "balanced, so pruning saves work and improves no class.",
+                                        "balanced, so pruning saves work but improves no class.",
                                         imbalance));
   }
   const ClassId smallest = advice.smallest_class;
@@ -198,7 +197,7 @@ std::optional<Reason> milder_rate(const Advice& advice, const RateAdvice& chosen
       if (same == rows.end() || row.rcap.average < same->rcap.average + WorthTelling) continue;
       return measured(
           row.folder,
-          formatted("{} costs more and had the better average class: {} % instead of {} "
+          formatted("{} costs more but had the better average class: {} % instead of {} "
                     "% on {:?}.",
                     as_percent(rate->pruning_rate), with_decimals(row.rcap.average, 1),
                     with_decimals(same->rcap.average, 1), row.dataset));
@@ -215,8 +214,8 @@ std::optional<Reason> beyond_the_studies(const Advice& advice) {
   if (known) return std::nullopt;
   return measured(
       "docs/results",
-      formatted("The studies have {} to {} samples in {} to {} classes, and small "
-                "networks. Yours has {} in {}: compare on your own data, with rcap study.",
+      formatted("The studies cover {} to {} samples in {} to {} classes, with small networks. Your "
+                "data set has {} in {}: compare on your own data with rcap study.",
                 with_commas(FewestStudySamples), with_commas(MostStudySamples), +FewestStudyClasses,
                 +MostStudyClasses, with_commas(advice.sample_count),
                 with_commas(advice.filled_class_count)));
@@ -224,14 +223,14 @@ std::optional<Reason> beyond_the_studies(const Advice& advice) {
 
 Reason about_the_scale() {
   return measured("docs/results/scale",
-                  "With losses ten times as large the worst class had 56.5 % at beta 1 and 60.2 % "
+                  "With losses ten times as large, the worst class had 56.5 % at beta 1 and 60.2 % "
                   "at beta auto.");
 }
 
 Reason about_wrong_labels() {
   return measured("docs/results/noise",
-                  "With 10 % wrong labels balanced had the better average class (77.7 to 75.2 %), "
-                  "rcap the better worst class (36.2 to 19.1 %).");
+                  "With 10 % wrong labels, balanced had the better average class (77.7 against "
+                  "75.2 %) and rcap the better worst class (36.2 against 19.1 %).");
 }
 
 std::optional<Reason> scale_of_losses(const Advice& advice) {
@@ -239,8 +238,8 @@ std::optional<Reason> scale_of_losses(const Advice& advice) {
   const double guess = exact_log(static_cast<double>(advice.filled_class_count));
   if (advice.losses->mean <= Limits::LargeLosses * guess) return std::nullopt;
   return computed("losses",
-                  formatted("The mean loss {} is more than {} times ln({}), the loss of a guess: "
-                            "let the temperature follow the losses (beta auto).",
+                  formatted("The mean loss {} is more than {} times ln({}), the loss of a random "
+                            "guess: let the temperature follow the losses (beta auto).",
                             with_digits(advice.losses->mean, 3), +Limits::LargeLosses,
                             advice.filled_class_count));
 }

@@ -59,8 +59,8 @@ std::vector<std::int64_t> count_lower_halves(std::span<const float> scores, std:
 SampleSet top_scores(std::span<const float> scores, std::int64_t count) {
   if (count < 0 || count > static_cast<std::int64_t>(scores.size())) {
     throw InvalidArgument(
-        formatted("top_scores: count is {}; it must lie between 0 and {}, the samples", count,
-                  scores.size()));
+        formatted("top_scores: count is {}; it must lie between 0 and {}, the number of samples",
+                  count, scores.size()));
   }
   SampleSet top(static_cast<std::int64_t>(scores.size()));
   const std::vector<std::int64_t> upper_halves = count_upper_halves(scores);

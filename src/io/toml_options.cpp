@@ -69,7 +69,7 @@ std::string TomlFile::word_of(const toml::node& node, std::string_view option) c
   if (const toml::array* array = node.as_array(); array != nullptr && !array->empty()) {
     for (const toml::node& element : *array) {
       if (!element.is_string() && !element.is_number()) {
-        refuse(element, fmt::format("{}: a list of texts or numbers is expected", option));
+        refuse(element, fmt::format("{}: a list of strings or numbers is expected", option));
       }
       words += (words.empty() ? "" : ",") + word_of(element, option);
     }

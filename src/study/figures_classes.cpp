@@ -25,7 +25,7 @@ using Classes = std::vector<std::size_t>;
 
 constexpr std::size_t ShownAtEachEnd = 3;
 constexpr std::size_t MostFaintClasses = 40;  // more would only blacken the panel
-constexpr std::size_t MostEpochs = 100;       // a panel of 200 pixels shows no more
+constexpr std::size_t MostPoints = 100;       // a panel of 200 pixels shows no more
 constexpr std::size_t MostClassGroups = 12;
 constexpr double PlaceOfNothing = 0.5;  // of 0 samples on a logarithmic axis
 
@@ -125,7 +125,7 @@ Series fraction_series(const RunResult& run, std::size_t j, chart::Look look) {
                              .y = 100 * static_cast<double>(record.class_counts[j]) / selected,
                              .radius = 4.5});
   }
-  series.points = thinned(series.points, MostEpochs);
+  series.points = thinned(series.points, MostPoints);
   return series;
 }
 

@@ -143,7 +143,7 @@ void list_training_options(OptionFields& fields, TrainOptions& options) {
   list_options(fields, options.dino);
   fields.applies_if(true, {});
   fields.count("epochs", options.epochs, "E", "epochs, the same for every method",
-               Range::at_least(1));
+               Range::between(1, MostEpochs));
   fields.count("batch_size", options.batch_size, "B", "samples per step",
                Range::between(1, 2'147'483'647));
   fields.count("grad_accumulation", options.grad_accumulation, "K",

@@ -200,9 +200,10 @@ TEST_F(StagedFileTest, LeavesNothingBehindWhenTheDiskRefusesMore) {
       write(file, text);
       publish ? file.publish() : file.sync();
     });
-    EXPECT_EQ(message, path_.string() +
-                           ": cannot write the file: File too large; a file that stood there "
-                           "before is untouched");
+    EXPECT_EQ(
+        message,
+        path_.string() +
+            ": cannot write the file: File too large; a file that was there before is untouched");
     EXPECT_EQ(read_bytes(path_), "old");
     EXPECT_THAT(names_in_folder(), ElementsAre("a"));
   }
@@ -217,7 +218,7 @@ TEST_F(StagedFileTest, CannotBePublishedAfterAFailure) {
     EXPECT_THROW(file.sync(), BadFile);
   }
   EXPECT_THAT(message_of<InvalidArgument>([&] { file.publish(); }),
-              HasSubstr("was published or could not be written; nothing more can be done with it"));
+              HasSubstr("has been published or could not be written; it cannot be used again"));
   EXPECT_FALSE(fs::exists(path_));
 }
 
@@ -234,15 +235,15 @@ TEST_F(StagedFileTest, NamesTheFolderThatIsMissing) {
   const std::string folder = folder_.path().string();
   EXPECT_THAT(refusal(folder_ / "absent/ids.npy"),
               StrEq(folder + "/absent/ids.npy: there is no folder \"" + folder +
-                    "/absent\": No such file or directory; the folder must exist, make it first"));
+                    "/absent\": No such file or directory; create the folder first"));
   std::ofstream(path_) << "a file";
   EXPECT_THAT(refusal(path_ / "ids.npy"),
               HasSubstr("there is no folder \"" + path_.string() + "\": Not a directory"));
 }
 
 TEST_F(StagedFileTest, NeedsAFileName) {
-  EXPECT_THAT(refusal(folder_ / ""), EndsWith("names no file; give a file name"));
-  EXPECT_THAT(refusal(""), EndsWith("names no file; give a file name"));
+  EXPECT_THAT(refusal(folder_ / ""), EndsWith("does not name a file; give a file name"));
+  EXPECT_THAT(refusal(""), EndsWith("does not name a file; give a file name"));
   EXPECT_THAT(refusal("."), StartsWith(".: is a directory; "));
   EXPECT_THAT(refusal(folder_ / ".."), HasSubstr("is a directory"));
 }
@@ -250,7 +251,7 @@ TEST_F(StagedFileTest, NeedsAFileName) {
 TEST_F(StagedFileTest, DoesNotReplaceWhatIsNotARegularFile) {
   fs::create_directory(path_);
   EXPECT_THAT(refusal(path_),
-              EndsWith(": is a directory; only regular files are replaced, name another one"));
+              EndsWith(": is a directory; only regular files are replaced; choose another name"));
   fs::create_symlink("a", folder_ / "link");
   EXPECT_THAT(refusal(folder_ / "link"), HasSubstr("is a directory"));
   ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
@@ -261,9 +262,10 @@ TEST_F(StagedFileTest, DoesNotReplaceWhatIsNotARegularFile) {
 TEST_F(StagedFileTest, NamesAFolderThatMayNotBeWritten) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   fs::permissions(folder_.path(), fs::perms::owner_read | fs::perms::owner_exec);
-  EXPECT_THAT(refusal(path_),
-              EndsWith("cannot make a file: Permission denied; choose a folder that may be read "
-                       "and written"));
+  EXPECT_THAT(
+      refusal(path_),
+      EndsWith(
+          "cannot create a file: Permission denied; choose a folder that you can read and write"));
   fs::permissions(folder_.path(), fs::perms::owner_all);
 }
 

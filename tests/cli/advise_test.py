@@ -86,7 +86,7 @@ class Answers(AdviseTest):
         self.assertEqual([rate["pruning_rate"] for rate in told["rates"]], [0.25, 0.8])
         (self.folder / "plan.toml").write_text("pruning-rate = [[0.5], 0.7]\n")
         self.assert_refused("advise", "--labels", "labels.npy", "--config", "plan.toml",
-                            naming=["plan.toml:1", "pruning-rate: a list of texts or numbers is expected"])
+                            naming=["plan.toml:1", "pruning-rate: a list of strings or numbers is expected"])
 
     def test_the_figure_has_a_panel_for_each_rate(self):
         self.put_classes(TAIL_OF_100)
@@ -134,8 +134,8 @@ class Reasons(AdviseTest):
         texts = {reason["source"]: reason["text"] for reason in self.reasons("--losses", "losses.npy")}
         average, worst = measured("noise", "average"), measured("noise", "worst")
         noisy = [("10 % wrong", 0.9, method) for method in ("balanced", "rcap robust")]
-        self.assertIn("({} to {} %)".format(*(average[key] for key in noisy)), texts["docs/results/noise"])
-        self.assertIn("({} to {} %)".format(*(worst[key] for key in reversed(noisy))), texts["docs/results/noise"])
+        self.assertIn("({} against {} %)".format(*(average[key] for key in noisy)), texts["docs/results/noise"])
+        self.assertIn("({} against {} %)".format(*(worst[key] for key in reversed(noisy))), texts["docs/results/noise"])
         scale = measured("scale", "worst")
         for beta in ("1", "auto"):
             self.assertIn(f"{scale['ten times', 0.9, f'beta {beta}']} % at beta {beta}", texts["docs/results/scale"])
@@ -183,7 +183,7 @@ class Refusals(AdviseTest):
             self.refuse("--losses", "losses.npy", naming=f"the loss of sample 12 is {bad:g}")
 
     def test_a_figure_never_replaces_what_it_is_made_from(self):
-        self.refuse("--figure", "./labels.npy", naming=["--figure", "is a file to read"])
+        self.refuse("--figure", "./labels.npy", naming=["--figure", "is also an input file"])
         self.refuse("--figure", "absent/advice.svg", naming="absent")
 
 

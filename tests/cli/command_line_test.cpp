@@ -77,12 +77,12 @@ TEST(CommandLine, NamesAValueThatIsNotANumber) {
   EXPECT_THAT(Paint().refusal({"--layers", ""}), HasSubstr("\"\""));
   EXPECT_THAT(Paint().refusal({"--seed", "-1"}), HasSubstr("\"-1\" is not a whole number >= 0"));
   EXPECT_THAT(Paint().refusal({"--thickness", "thin"}), HasSubstr("\"thin\" is not a number"));
-  EXPECT_THAT(Paint().refusal({"--seed", "99999999999999999999"}), HasSubstr("does not fit"));
+  EXPECT_THAT(Paint().refusal({"--seed", "99999999999999999999"}), HasSubstr("is out of range"));
 }
 
 TEST(CommandLine, NamesTheNearestOfAFewWords) {
   EXPECT_THAT(Paint().refusal({"--colour", "gren"}),
-              StrEq("--colour \"gren\" is none of red, green (did you mean green?)"));
+              StrEq("--colour \"gren\" is not one of red, green (did you mean green?)"));
 }
 
 TEST(CommandLine, RefusesAMissingOrDoubleValue) {

@@ -81,7 +81,7 @@ class FigureTest(unittest.TestCase):
         for words, message in (((), "without a word"), (("loss",), '"loss" is no figure'),
                                (("loss-vs-gradient",), "--out"),
                                (("loss-vs-gradient", "--out", "x", "--epochs", "0"), "--epochs is 0"),
-                               (("loss-vs-gradient", "--out", "file"), "file: the folder cannot be made"),
+                               (("loss-vs-gradient", "--out", "file"), "file: the folder cannot be created"),
                                (("loss-vs-gradient", "--oot", "x"), "--out")):
             self.assertIn(message, self.run_rcap(*words, code=2).stderr)
         self.assertFalse((self.folder / "x").exists())

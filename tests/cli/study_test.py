@@ -260,7 +260,7 @@ name = "small"
 
     def test_bad_options_are_refused(self):
         self.refused("--jobs", 0, naming="--jobs is 0; it must lie between 1 and 4096")
-        self.refused("--rerun", "all", naming="is none of nothing, failed, damaged, both")
+        self.refused("--rerun", "all", naming="is not one of nothing, failed, damaged, both")
         result = subprocess.run([PROGRAM, "study", "--out", "x"], cwd=self.folder, capture_output=True, text=True,
                                 check=False)
         self.assertEqual((result.returncode, "PLAN.toml is missing" in result.stderr), (2, True))

@@ -146,14 +146,15 @@ TEST(Option, SaysWhichWordItDoesNotTake) {
   EXPECT_EQ(refusal("strength", "strong"), "strength \"strong\" is not a number");
   EXPECT_EQ(refusal("cups", "1.5"), "cups \"1.5\" is not a whole number");
   EXPECT_EQ(refusal("seed", "-1"), "seed \"-1\" is not a whole number >= 0");
-  EXPECT_THAT(refusal("cups", "99999999999"), HasSubstr("cups 99999999999 does not fit"));
+  EXPECT_THAT(refusal("cups", "99999999999"), HasSubstr("cups 99999999999 is out of range"));
   EXPECT_EQ(refusal("sugar_cubes", "few", Reader::CommandLine),
             "--sugar-cubes \"few\" is not a whole number");
-  EXPECT_EQ(refusal("roast", "drak"), "roast \"drak\" is none of light, dark (did you mean dark?)");
+  EXPECT_EQ(refusal("roast", "drak"),
+            "roast \"drak\" is not one of light, dark (did you mean dark?)");
   EXPECT_EQ(refusal("heat", "warm"), "heat \"warm\" is not a number nor auto");
   EXPECT_EQ(refusal("grind", "corse"),
             "grind \"corse\" is not a number nor one of fine, coarse (did you mean coarse?)");
-  EXPECT_EQ(refusal("milk", "yes"), "milk \"yes\" is none of on, off");
+  EXPECT_EQ(refusal("milk", "yes"), "milk \"yes\" is not one of on, off");
   EXPECT_EQ(refusal("recipe", ""), "recipe \"\": an empty file name");
 }
 

@@ -158,7 +158,7 @@ TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
               HasSubstr("id 2000 does not exist; ids lie between 0 and 1999"));
   EXPECT_THAT(refusal({a, -1}, {1, 1}), HasSubstr("id -1 does not exist"));
   EXPECT_THAT(refusal({a, b, a}, {1, 1, 1}),
-              HasSubstr(formatted("id {} comes twice in one call", a)));
+              HasSubstr(formatted("id {} appears twice in one call", a)));
   EXPECT_THAT(refusal({a, b}, {1}), HasSubstr("1 losses for 2 ids"));
   if (selection.ids.size() < 2000) {
     SampleId outside = 0;
@@ -272,7 +272,7 @@ TEST_P(EveryMethod, RefusesBadLateLossesAndStaysAsItWas) {
   EXPECT_THAT(refusal({3, 2000}, {1, 1}),
               HasSubstr("observe_late: id 2000 does not exist; ids lie between 0 and 1999"));
   EXPECT_THAT(refusal({3, 4, 3}, {1, 1, 1}),
-              HasSubstr("observe_late: id 3 comes twice in one call; give each sample once"));
+              HasSubstr("observe_late: id 3 appears twice in one call; give each sample once"));
   EXPECT_THAT(refusal({3, 4}, {1}), HasSubstr("observe_late: 1 losses for 2 ids"));
   EXPECT_EQ(pruner->state(), before);
 }
@@ -301,7 +301,7 @@ TEST_P(EveryMethod, PassesOverNothingThatIsNotToBeObserved) {
     return message_of<InvalidArgument>([&] { pruner->pass_over(some); });
   };
   EXPECT_THAT(refusal({ids[0], 2000}), HasSubstr("pass_over: id 2000 does not exist"));
-  EXPECT_THAT(refusal({ids[0], ids[0]}), HasSubstr("comes twice in one call"));
+  EXPECT_THAT(refusal({ids[0], ids[0]}), HasSubstr("appears twice in one call"));
   EXPECT_EQ(pruner->pending_ids(), ids);
   pruner->pass_over(std::span(ids).first(1));
   EXPECT_THAT(refusal({ids[0]}), HasSubstr("was observed before in this epoch"));
@@ -314,7 +314,7 @@ TEST_P(EveryMethod, RefusesEpochsThatAreNegativeOrPast) {
               HasSubstr("epoch is -1; epochs count from 0"));
   (void)pruner->select(3);
   EXPECT_THAT(message_of<InvalidArgument>([&] { (void)pruner->select(2); }),
-              HasSubstr("epoch 2 lies before epoch 3"));
+              HasSubstr("epoch 2 comes before epoch 3"));
 }
 
 TEST_P(EveryMethod, PlansNoBatchesForEpochsOrBatchSizesThatCannotBe) {

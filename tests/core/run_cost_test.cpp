@@ -1,5 +1,7 @@
 #include "rcap/core/run_cost.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace rcap {
@@ -31,6 +33,9 @@ TEST(EvaluationCount, HasOneAfterTheLastEpoch) {
   EXPECT_EQ(evaluation_count(3, 100), 1);
   EXPECT_EQ(usual_evaluation_interval(60), 6);
   EXPECT_EQ(usual_evaluation_interval(1), 1);
+  // Of 922337203685477580.7, up; the sum with 9 would not fit.
+  EXPECT_EQ(usual_evaluation_interval(std::numeric_limits<std::int64_t>::max()),
+            922337203685477581);
 }
 
 }  // namespace

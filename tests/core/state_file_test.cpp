@@ -317,7 +317,7 @@ TEST_F(StateFile, RefusesAppendedBytes) {
 
 TEST_F(StateFile, RefusesOtherFiles) {
   EXPECT_THAT(refusal_of("PK\x03\x04 something else altogether"),
-              HasSubstr("is not a state file of rcap"));
+              HasSubstr("is not an rcap state file"));
   EXPECT_THAT(refusal_of(""), HasSubstr("truncated: 0 bytes"));
 }
 
@@ -450,7 +450,7 @@ TEST_F(CraftedStateFile, CannotHoldALongStringEvenIfItIsThere) {
   std::string bytes = bytes_;
   bytes.replace(option, 6, std::string(65536, 'b'));
   put_at(bytes, option - 4, std::uint32_t{65536});
-  EXPECT_THAT(refusal_of(resealed(bytes)), HasSubstr("an option is said to have 65536 bytes"));
+  EXPECT_THAT(refusal_of(resealed(bytes)), HasSubstr("an option claims 65536 bytes"));
 }
 
 TEST_F(CraftedStateFile, CannotEndInMidField) {
@@ -606,10 +606,10 @@ TEST_F(StateFile, LeavesNothingBehindWhenTheDiskRefusesMore) {
 TEST_F(StateFile, SaysWhyAFileCannotBeWritten) {
   EXPECT_THAT(write_failure(folder_ / "missing" / "run.rcap"),
               AllOf(StartsWith("save_state \"" + folder_.string() + "/missing/run.rcap\": "),
-                    HasSubstr("No such file or directory; the folder must exist")));
+                    HasSubstr("No such file or directory; create the folder first")));
   write(State());
   EXPECT_THAT(write_failure(path_ / "run.rcap"), HasSubstr("Not a directory"));
-  EXPECT_THAT(write_failure(""), HasSubstr("names no file"));
+  EXPECT_THAT(write_failure(""), HasSubstr("does not name a file"));
   EXPECT_THAT(names_in_folder(), testing::ElementsAre("run.rcap"));
 }
 

@@ -217,7 +217,7 @@ TEST(PlanFile, NamesTheRunWhoseOptionsAreRefused) {
   EXPECT_THAT(refusal_of(Small + "[options]\nbeta = 3\n"),
               HasSubstr("method \"rs2\": rs2 has no option beta; rcap has it"));
   EXPECT_THAT(refusal_of(Small + "[options]\nepochs = 0\n"),
-              HasSubstr("epochs is 0; it must be at least 1"));
+              HasSubstr("epochs is 0; it must lie between 1 and"));
 }
 
 TEST(PlanFile, TellsTheLineThatIsNotToml) {

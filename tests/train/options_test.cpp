@@ -134,8 +134,9 @@ TEST(MakeOptions, LeavesTheLongTailToTheDefaultPresetsOwnData) {
 }
 
 TEST(MakeOptions, NamesTheOptionOutOfRange) {
-  EXPECT_EQ(refusal_of({{"epochs", "0"}}), "--epochs is 0; it must be at least 1");
-  EXPECT_EQ(refusal_of({{"epochs", "0"}}, Reader::File), "epochs is 0; it must be at least 1");
+  EXPECT_EQ(refusal_of({{"epochs", "0"}}), "--epochs is 0; it must lie between 1 and 2147483647");
+  EXPECT_EQ(refusal_of({{"epochs", "0"}}, Reader::File),
+            "epochs is 0; it must lie between 1 and 2147483647");
   EXPECT_THAT(refusal_of({{"lr", "-1"}}), HasSubstr("--lr is -1"));
   EXPECT_THAT(refusal_of({{"momentum", "1"}}), HasSubstr("--momentum is 1"));
   EXPECT_THAT(refusal_of({{"batch_size", "0"}}), HasSubstr("--batch-size is 0"));

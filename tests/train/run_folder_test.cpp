@@ -131,7 +131,7 @@ TEST(RunFolder, SaysWhyAFolderCannotBeMade) {
   const TemporaryFolder folder;
   std::ofstream(folder / "file") << "x";
   EXPECT_THAT(message_of<BadFile>([&] { RunFolder run(folder / "file/run"); }),
-              HasSubstr("the folder cannot be made"));
+              HasSubstr("the folder cannot be created"));
 }
 
 }  // namespace

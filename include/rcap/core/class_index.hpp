@@ -16,11 +16,11 @@ namespace rcap {
 
 /// Which class every sample belongs to, and how large the classes are.
 ///
-/// Labels lie in sample order in the narrowest type that holds them (one, two or
-/// four bytes a sample). Immutable: several pruners and threads may share one.
+/// Labels are stored in sample order in the narrowest type that holds them (one, two or
+/// four bytes per sample). Immutable: several pruners and threads may share one.
 class ClassIndex {
  public:
-  /// More classes than this are taken for a mistake (hashed or raw ids as labels).
+  /// More classes than this are treated as a mistake (hashed or raw ids as labels).
   static constexpr ClassId MaxClasses = 1 << 24;
   /// Sample numbers fit 32 bits inside the core.
   static constexpr std::int64_t MaxSamples = 0xffffffff;

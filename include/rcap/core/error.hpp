@@ -10,7 +10,7 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// An argument breaks a documented condition; the caller can put it right.
+/// An argument breaks a documented condition; the caller can correct it.
 struct InvalidArgument : Error {
   using Error::Error;
 };
@@ -20,7 +20,7 @@ struct BadFile : Error {
   using Error::Error;
 };
 
-/// A sound state file, but of another data set, method, option or version.
+/// A valid state file, but of another data set, method, option or version.
 struct StateMismatch : Error {
   using Error::Error;
 };

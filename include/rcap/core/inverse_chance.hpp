@@ -5,9 +5,9 @@
 
 namespace rcap {
 
-/// One over the chance of a sample to have been drawn: how many samples of its class it stands for.
-/// From 1 to 2^64 in two bytes, which are 6 bits of exponent and 10 of mantissa: off by at most
-/// 0.05 %, up as often as down.
+/// One over the probability that a sample was drawn: how many samples of its class it stands for.
+/// From 1 to 2^64 in two bytes, 6 bits of exponent and 10 of mantissa: rounded by at most 0.05 %,
+/// up as often as down.
 class InverseChance {
  public:
   constexpr InverseChance() = default;

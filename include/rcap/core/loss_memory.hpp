@@ -12,7 +12,7 @@
 
 namespace rcap {
 
-/// What weighted losses of a class add up to.
+/// The sums of a class's weighted losses.
 struct ClassLoss {
   double sum = 0;     ///< of weight times loss
   double weight = 0;  ///< of the weights
@@ -29,24 +29,24 @@ struct ClassLoss {
 };
 
 /// The last seen loss of every sample (phi in the paper), clipped at a limit of its
-/// class: by default the largest initial loss of the class. Four bytes a sample.
+/// class: by default the largest initial loss of the class. Four bytes per sample.
 ///
-/// Losses arrive in random order, so that every further array to touch costs a trip to far
-/// memory. `record` therefore only stores, and `clip` cuts what was stored at its limit
-/// later, in memory order. Every other function reads clipped losses.
+/// Losses arrive in random order, so every additional array that `record` touched would cost a
+/// cache miss. It therefore only stores, and `clip` applies the limits later, in memory order.
+/// Every other function reads clipped losses.
 class LossMemory {
  public:
   explicit LossMemory(std::shared_ptr<const ClassIndex> classes);
 
-  /// Every sample starts with `loss`, cut at the limit where limits are fixed; else nothing is
-  /// clipped.
+  /// Every sample starts with `loss`, clipped at the limit if limits are fixed; otherwise nothing
+  /// is clipped.
   void fill(float loss);
-  /// Clips every class at `limit` from now on, instead of at its first maximum. Before any loss is
-  /// stored.
+  /// Clips every class at `limit` from now on, instead of at its largest first loss. Call it
+  /// before any loss is stored.
   void fix_limits(float limit);
-  /// Takes the losses of the members of `seen`, which must have some, for the first ones of all:
-  /// every other sample gets the mean of its class (of all, where nothing of a class was seen), and
-  /// every class is clipped at its largest from then on unless limits are fixed.
+  /// Uses the losses of the members of `seen`, which must not be empty, as the first losses:
+  /// every other sample gets the mean of its class (of all classes, if nothing of its class was
+  /// seen), and from then on every class is clipped at its largest unless limits are fixed.
   void start_from(const SampleSet& seen, const Workers& workers = 1);
 
   /// Records losses of the pass before training: they raise the limit of their
@@ -54,12 +54,12 @@ class LossMemory {
   void record_initial(std::span<const SampleId> ids, std::span<const float> losses);
   /// Records losses of training.
   void record(std::span<const SampleId> ids, std::span<const float> losses);
-  /// The same of any samples, whether or not the next `clip` is told of them: cut at once.
+  /// The same for any samples, whether or not the next `clip` covers them: clipped at once.
   void record_clipped(std::span<const SampleId> ids, std::span<const float> losses);
   /// Prefetches the memory of these samples, which `record` will write.
   void prefetch(std::span<const SampleId> ids) const;
-  /// Clips the losses of the members of `samples`, which must hold all that were recorded
-  /// since the last time, and returns their sums (`class_sums`).
+  /// Clips the losses of the members of `samples`, which must include every sample recorded
+  /// since the last call, and returns their sums (`class_sums`).
   std::vector<double> clip(const SampleSet& samples, const Workers& workers = 1);
   /// The same with a weight for each member, in ascending order (`class_losses`).
   std::vector<ClassLoss> clip(const SampleSet& samples, std::span<const InverseChance> weights,
@@ -71,7 +71,7 @@ class LossMemory {
   [[nodiscard]] float loss(SampleId id) const noexcept {
     return clipped(id, static_cast<std::size_t>(classes_->class_of(id)));
   }
-  /// All of them; those recorded since the last `clip` as they came.
+  /// The losses of all samples; those recorded since the last `clip` are not clipped.
   [[nodiscard]] std::span<const float> stored_losses() const noexcept { return losses_; }
   [[nodiscard]] std::span<const float> class_limits() const noexcept { return class_limits_; }
 
@@ -85,8 +85,8 @@ class LossMemory {
                                                     std::span<const InverseChance> weights,
                                                     const Workers& workers = 1) const;
 
-  /// For every class the part of its softmax(phi / beta) that lies on the members of
-  /// `samples`: 1 where all of it does. Added up in a fixed order.
+  /// For every class the part of its softmax(phi / beta) that falls on members of
+  /// `samples`: 1 if all of it does. Added up in a fixed order.
   [[nodiscard]] std::vector<double> class_masses(const SampleSet& samples, double beta,
                                                  const Workers& workers = 1) const;
 

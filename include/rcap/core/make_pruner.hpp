@@ -15,8 +15,8 @@
 
 namespace rcap {
 
-/// The options of every method, each with its default. A method reads the common ones
-/// and its own.
+/// The options of every method, with their defaults. A method reads the common ones and
+/// its own.
 struct PrunerOptions {
   CommonOptions common;
   RcapOptions rcap;
@@ -28,10 +28,10 @@ struct PrunerOptions {
   CcsOptions ccs;
   MetriqOptions metriq;
   std::vector<float> scores;    ///< per sample, for methods that choose by `Scores`
-  std::vector<double> recalls;  ///< per class, likewise
+  std::vector<double> recalls;  ///< per class, for such methods
 };
 
-/// What a method chooses by that only a training run on everything can tell.
+/// What a method chooses by, if that takes a training run on everything.
 enum class Scores {
   None,
   Margins,      ///< `MarginScorer`, one per sample
@@ -39,28 +39,28 @@ enum class Scores {
   Recalls,      ///< `RecallScorer`, one per class
 };
 
-/// What a run pays before it prunes.
+/// What a run does before it prunes.
 enum class FirstPass {
   None,
   Forward,   ///< a forward pass over everything
   Training,  ///< an epoch on everything
 };
 
-/// What the rest of the program knows of a method: its row in `make_pruner.cpp`.
+/// What the rest of the program knows about a method: its row in `make_pruner.cpp`.
 struct MethodInfo {
   std::string_view name;         ///< "rs2-replace"
   std::string_view python_name;  ///< of its class in Python: "RS2Replace"
   std::string_view summary;      ///< one line
   bool learns = false;           ///< its selections follow the losses it observes
-  bool is_random = true;         ///< selects other samples for another seed
-  bool is_static = false;        ///< chooses once, the same subset every epoch
-  bool keeps_all = false;        ///< prunes nothing: what others are compared with
+  bool is_random = true;         ///< another seed selects other samples
+  bool is_static = false;        ///< chooses once: the same subset every epoch
+  bool keeps_all = false;        ///< prunes nothing: the baseline for the others
   bool meets_rate = true;        ///< keeps `keep_count` samples every epoch that it prunes
   Scores needs_scores = Scores::None;
   FirstPass (*first_pass)(const PrunerOptions&) = [](const PrunerOptions&) {
     return FirstPass::None;
   };
-  /// Lists its own options, without the common ones.
+  /// Lists its own options, not the common ones.
   void (*list_options)(OptionFields&, PrunerOptions&) = [](OptionFields&, PrunerOptions&) {};
   std::unique_ptr<Pruner> (*make)(const std::shared_ptr<const ClassIndex>&, const PrunerOptions&);
 };
@@ -72,7 +72,7 @@ struct MethodInfo {
 [[nodiscard]] const MethodInfo* find_method(std::string_view name) noexcept;
 
 /// The method of that name.
-/// @throws InvalidArgument  there is none: lists all, and suggests the nearest
+/// @throws InvalidArgument  there is none; lists all and suggests the nearest
 const MethodInfo& require_method(std::string_view name);
 
 /// Whether a method has an option of its own of that name.
@@ -82,9 +82,9 @@ const MethodInfo& require_method(std::string_view name);
 void list_options(OptionFields& fields, const MethodInfo& method, PrunerOptions& options);
 
 /// Sets the options that were given.
-/// @param fields  all that there are: the common ones, those of `method` and any of the caller
-/// @throws InvalidArgument  an option that the method does not have (tells which methods do), or
-///                          none has (suggests the nearest), or a word that it does not take
+/// @param fields  all options: the common ones, those of `method` and any of the caller's
+/// @throws InvalidArgument  an option that the method does not have (names the methods that do) or
+///                          that none has (suggests the nearest), or a word it does not accept
 void set_options(const OptionFields& fields, const MethodInfo& method,
                  std::span<const GivenOption> given, Reader reader);
 
@@ -95,8 +95,8 @@ void set_options(const OptionFields& fields, const MethodInfo& method,
                                                   const std::shared_ptr<const ClassIndex>& classes,
                                                   const PrunerOptions& options);
 
-/// What a person should know of how many samples are kept: every class keeps one, so many classes
-/// keep more than was asked for. Empty where there is nothing to tell.
+/// A remark for the user on how many samples are kept: every class keeps at least one, so with many
+/// classes more is kept than was asked for. Empty if there is nothing to say.
 [[nodiscard]] std::string remark_on_budget(const Pruner& pruner, double pruning_rate);
 
 }  // namespace rcap

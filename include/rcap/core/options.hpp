@@ -17,7 +17,7 @@
 
 namespace rcap {
 
-/// Who reads the name of an option, and so how it is spelled.
+/// Who reads the name of an option, which decides its spelling.
 enum class Reader {
   Code,         ///< C++, Python and state files: `min_per_class`
   CommandLine,  ///< `--min-per-class`
@@ -25,15 +25,15 @@ enum class Reader {
 };
 
 [[nodiscard]] std::string spell(std::string_view name, Reader reader);
-/// The name, whoever spelled it.
+/// The name in code, from any spelling.
 [[nodiscard]] std::string unspell(std::string_view name);
 
-/// The numbers that an option takes.
+/// The numbers that an option accepts.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool low_is_open = false;   ///< `low` itself is not taken
-  bool high_is_open = false;  ///< `high` itself is not taken
+  bool low_is_open = false;   ///< `low` itself is excluded
+  bool high_is_open = false;  ///< `high` itself is excluded
 
   static constexpr Range at_least(double low) { return {.low = low}; }
   static constexpr Range above(double low) { return {.low = low, .low_is_open = true}; }
@@ -47,7 +47,7 @@ struct Range {
   [[nodiscard]] std::string rule() const;
 };
 
-/// One of the words of a choice, or a number in their place.
+/// One of the words of a choice, or a number instead.
 template <class Enum>
 requires std::is_enum_v<Enum>
 class ChoiceOrNumber {
@@ -55,9 +55,9 @@ class ChoiceOrNumber {
   constexpr ChoiceOrNumber(Enum choice) : choice_(choice) {}
   constexpr ChoiceOrNumber(double number) : number_(number) {}
 
-  /// Nothing where it is a word.
+  /// Empty if it is a word.
   [[nodiscard]] constexpr std::optional<double> number() const noexcept { return number_; }
-  /// The word, where it is no number.
+  /// The word, if it is not a number.
   [[nodiscard]] constexpr Enum choice() const noexcept { return choice_; }
   [[nodiscard]] constexpr bool operator==(Enum choice) const noexcept {
     return !number_ && choice_ == choice;
@@ -68,39 +68,40 @@ class ChoiceOrNumber {
   std::optional<double> number_;
 };
 
-/// One option of a struct: where its value is, what it is called, what it takes and what it means.
-/// Words are how values travel: from a command line, a file or Python, and back.
+/// One option of a struct: where its value is, its name, the values it accepts and its meaning.
+/// Values are passed as words: from a command line, a file or Python, and back.
 class Option {
  public:
   enum class Kind { Number, NumberOrWord, Count, OptionalCount, Flag, Choice, Text, Path, List };
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
-  /// What stands for its value in a help text.
+  /// The placeholder for its value in a help text.
   [[nodiscard]] std::string value_name() const;
   /// One line.
   [[nodiscard]] std::string_view meaning() const noexcept { return meaning_; }
-  /// The words of a choice, "on" and "off" of a flag, those beside the numbers; else none.
+  /// The words of a choice, "on" and "off" of a flag, or those accepted besides numbers; may be
+  /// empty.
   [[nodiscard]] std::span<const std::string> words() const noexcept { return words_; }
   /// Whether it must be given: its default is not a value to run with.
   [[nodiscard]] bool is_required() const noexcept { return required_; }
-  /// Whether it can change the result; else it may differ when a run goes on.
+  /// Whether it can change the result. If not, it may differ when a run is resumed.
   [[nodiscard]] bool shapes_result() const noexcept { return shapes_result_; }
-  /// Whether it has an effect beside the values that its struct has now.
+  /// Whether it has an effect, given the other values in its struct.
   [[nodiscard]] bool applies() const { return why_not_.empty() || (holds_ && holds_()); }
   /// Its heading in a help text.
   [[nodiscard]] const std::string& group() const noexcept { return group_; }
 
-  /// The value as a word: 0.9, on, paper; empty where an optional count, a text, a path or a list
-  /// holds nothing.
+  /// The value as a word: 0.9, on, paper; empty if an optional count, a text, a path or a list is
+  /// empty.
   [[nodiscard]] std::string word() const { return get_(); }
-  /// @throws InvalidArgument  the option does not take this word, or does not apply; nothing is
+  /// @throws InvalidArgument  the option does not accept this word, or does not apply; nothing is
   ///                          changed
   void set(std::string_view word, Reader reader = Reader::Code) const;
   /// @throws InvalidArgument  the value is out of range
   void check(Reader reader = Reader::Code) const;
 
-  // For the function that lists it.
+  // For the function that lists the option.
   Option& required() {
     required_ = true;
     return *this;
@@ -109,12 +110,12 @@ class Option {
     shapes_result_ = false;
     return *this;
   }
-  /// @param rule  why not, to follow the name: "is for images"
+  /// @param rule  why it does not apply, to follow the name: "is for images"
   Option& applies_if(bool holds, std::string rule) {
     if (!holds) why_not_ = std::move(rule);
     return *this;
   }
-  /// The same for what options listed beside it decide, whatever they are set to later.
+  /// The same if it depends on other options of the list, with whatever values they get later.
   Option& applies_if(std::function<bool()> holds, std::string rule) {
     holds_ = std::move(holds);
     why_not_ = std::move(rule);
@@ -131,13 +132,13 @@ class Option {
   Range range_;
   bool required_ = false;
   bool shapes_result_ = true;
-  std::function<bool()> holds_;  ///< empty: it does not, where `why_not_` is anything
+  std::function<bool()> holds_;  ///< empty: it does not, if `why_not_` is set
   std::function<std::string()> get_;
-  /// Returns a complaint to follow the name, "\"x\" is not a number"; empty: it was taken.
+  /// Returns a complaint to follow the name, "\"x\" is not a number"; empty: it was accepted.
   std::function<std::string(std::string_view)> set_;
 };
 
-/// An option and the word somebody gave for it.
+/// An option and the word that was given for it.
 struct GivenOption {
   std::string name;  ///< as code spells it
   std::string word;
@@ -145,7 +146,7 @@ struct GivenOption {
   bool operator==(const GivenOption&) const = default;
 };
 
-/// Lists the options of a struct, once for every use: range checks, state files, command lines and
+/// Lists the options of a struct, once for all uses: range checks, state files, command lines and
 /// their help, TOML, Python's keyword arguments and their types.
 ///
 ///     void list_options(OptionFields& fields, RcapOptions& options) {
@@ -156,17 +157,18 @@ struct GivenOption {
 /// The list refers to the struct, which must outlive it. Names, value names and words are literals.
 class OptionFields {
  public:
-  /// The heading of the options listed from now on, which apply as far as they say themselves.
+  /// The heading of the options listed from now on. They apply unless they say otherwise
+  /// themselves.
   void group(std::string heading) {
     group_ = std::move(heading);
     why_not_.clear();
   }
-  /// What `Option::applies_if` says, for all options listed from now on, up to the next call.
+  /// `Option::applies_if` for all options listed from now on, up to the next call.
   void applies_if(bool holds, std::string rule) { why_not_ = holds ? "" : std::move(rule); }
 
   Option& number(std::string_view name, double& value, std::string_view value_name,
                  std::string meaning, Range range = {});
-  /// A number, or a word that stands for none: "auto", "off".
+  /// A number, or a word that means no number: "auto", "off".
   Option& number(std::string_view name, std::optional<double>& value, std::string_view value_name,
                  std::string meaning, Range range, std::string_view word);
 
@@ -180,7 +182,7 @@ class OptionFields {
     return option;
   }
 
-  /// A count that may be left open: the word "none".
+  /// A count that may be left out: the word "none".
   template <std::integral Count>
   Option& count(std::string_view name, std::optional<Count>& value, std::string_view value_name,
                 std::string meaning, Range range = {}) {
@@ -197,7 +199,7 @@ class OptionFields {
 
   Option& flag(std::string_view name, bool& value, std::string meaning);
 
-  /// @param words  one for each enumerator, in their order; so in all choices
+  /// @param words  one for each enumerator, in their order, as in all choices
   template <class Enum>
   requires std::is_enum_v<Enum> Option& choice(std::string_view name, Enum& value,
                                                std::initializer_list<std::string_view> words,
@@ -207,7 +209,7 @@ class OptionFields {
         [&value](std::size_t place) { value = static_cast<Enum>(place); });
   }
 
-  /// One of some words, or a number.
+  /// One of several words, or a number.
   template <class Enum>
   Option& choice(std::string_view name, ChoiceOrNumber<Enum>& value,
                  std::initializer_list<std::string_view> words, std::string_view value_name,
@@ -225,22 +227,22 @@ class OptionFields {
                std::string meaning);
   Option& path(std::string_view name, std::filesystem::path& value, std::string_view value_name,
                std::string meaning);
-  /// Words with commas between them.
+  /// Words separated by commas.
   Option& list(std::string_view name, std::vector<std::string>& value, std::string_view value_name,
                std::string meaning);
 
   [[nodiscard]] std::span<const Option> all() const noexcept { return options_; }
   [[nodiscard]] const Option* find(std::string_view name) const noexcept;
   [[nodiscard]] std::vector<std::string> names(Reader reader) const;
-  /// Adds an option of another list under the present heading, unless there is one of its name.
+  /// Adds an option of another list under the current heading, unless there is one of its name.
   void append(Option option);
   void append(const OptionFields& others) {
     for (const Option& option : others.all()) append(option);
   }
 
  private:
-  /// Takes the whole of a word as a number, in decimal.
-  /// @return what is wrong with the word; empty if it was taken
+  /// Parses the whole word as a decimal number.
+  /// @return what is wrong with the word; empty if it was accepted
   template <class Number>
   static std::string parse(std::string_view word, Number& value);
 
@@ -250,7 +252,7 @@ class OptionFields {
                  std::string meaning, std::function<std::size_t()> get,
                  std::function<void(std::size_t)> set);
 
-  /// Which of the words, or a number in their place.
+  /// Which of the words, or a number instead.
   using PlaceOrNumber = std::variant<std::size_t, double>;
   Option& number_or_word(std::string_view name, std::initializer_list<std::string_view> words,
                          std::string_view value_name, std::string meaning, Range range,
@@ -262,13 +264,13 @@ class OptionFields {
   std::string group_, why_not_;
 };
 
-/// @throws InvalidArgument  a value out of range; names the option
+/// @throws InvalidArgument  a value is out of range; names the option
 void check(const OptionFields& fields, Reader reader = Reader::Code);
 
 /// "name=value" of each option that shapes results, as state files hold them.
 [[nodiscard]] std::vector<std::string> describe(const OptionFields& fields);
 
-// The same for a struct that has a `list_options`.
+// The same for a struct with a `list_options`.
 
 template <class Options>
 void check_options(Options options, Reader reader = Reader::Code) {

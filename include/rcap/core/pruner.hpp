@@ -23,7 +23,7 @@ struct Selection {
   std::int64_t epoch = -1;
   /// Distinct, ascending. `training_order` gives the order in which to visit them.
   std::vector<SampleId> ids;
-  /// The factor of each sample's loss, beside its id; empty where all are 1.
+  /// The factor of each sample's loss, in the order of `ids`; empty if all are 1.
   std::vector<float> weights;
 };
 
@@ -68,12 +68,12 @@ class Pruner {
   /// How many samples of the current selection (before the first: of the initial
   /// pass) have not been observed yet.
   [[nodiscard]] std::int64_t pending_count() const noexcept { return pending_.count(); }
-  /// These samples, ascending.
+  /// The ids of these samples, ascending.
   [[nodiscard]] std::vector<SampleId> pending_ids() const { return pending_.ids(); }
 
-  /// Which part of the losses observed in the selection before the current one was cut at the clip
-  /// of the method when the current one was made: near 1 the clip hides what tells samples apart. 0
-  /// for methods without a clip, before the second selection and after a state was taken over.
+  /// Fraction of the losses observed in the previous selection that the method's clip cut when the
+  /// current one was made: near 1 the clip hides what tells samples apart. 0 for methods without a
+  /// clip, before the second selection and after a state was loaded.
   [[nodiscard]] double clipped_part() const noexcept { return clipped_part_; }
 
   /// Whether every sample's loss must be observed once before the first `select`.
@@ -83,28 +83,28 @@ class Pruner {
     return needs_initial_losses();
   }
 
-  /// Whether its selections follow the losses it observes. Where they do not, any number is taken
-  /// for a loss and nothing is recorded.
+  /// Whether its selections follow the losses it observes. If not, any number is accepted as a loss
+  /// and nothing is recorded.
   [[nodiscard]] virtual bool learns() const noexcept { return true; }
 
   /// Whether samples can have weights other than 1.
   [[nodiscard]] virtual bool weighs() const noexcept { return false; }
 
-  /// How many batches a run of `epochs` will make, so that a learning rate can fall over
-  /// exactly these; nothing where the method cannot tell beforehand.
+  /// How many batches a run of `epochs` will make, for a learning rate schedule of exactly
+  /// that length; empty if the method cannot tell in advance.
   /// @param epochs      0 to 2^31 - 1
   /// @param batch_size  at least 1
-  /// @throws InvalidArgument  on others
+  /// @throws InvalidArgument  on other values
   [[nodiscard]] std::optional<std::int64_t> planned_batches(std::int64_t epochs,
                                                             std::int64_t batch_size) const;
 
-  /// The samples of `epoch`, which lies after the last one selected. The same epoch
-  /// again gives the same selection again, whatever was observed in between: that is
+  /// The samples of `epoch`, which must come after the last one selected. Selecting the last
+  /// epoch again gives the same selection, whatever was observed in between: that is
   /// how a resumed run finds the rest of its epoch.
   ///
   /// Samples that were selected but never observed keep the loss they had. The result
-  /// belongs to the pruner and holds until the next `select` or `load`: an epoch's ids
-  /// are megabytes, and the next epoch's go to the same memory.
+  /// belongs to the pruner and is valid until the next `select` or `load`: an epoch's ids
+  /// take megabytes, and the next epoch reuses their memory.
   ///
   /// @throws InvalidArgument  an epoch that is negative or past, or missing initial
   ///                          losses (names the first sample without one)
@@ -112,73 +112,72 @@ class Pruner {
 
   /// Records per-sample losses (not the mean of a batch, and before any weight), in
   /// any order and any number of calls. Every sample of the current selection counts
-  /// once an epoch, so the order of calls changes nothing.
+  /// once an epoch, so the order of calls does not matter.
   ///
-  /// Losses are kept in single precision; larger ones count as its largest number. Those from -1e-6
-  /// to 0 count as 0: a loss function rounds.
+  /// Losses are stored in single precision; larger values count as its largest number. Values from
+  /// -1e-6 to 0 count as 0, as they come from rounding in the loss function.
   ///
   /// @param ids     of the current selection, each at most once an epoch
-  /// @param losses  one per id, finite and >= 0; any numbers where the method does not learn
-  /// @throws InvalidArgument  names the sample and the value; nothing is recorded then
+  /// @param losses  one per id, finite and >= 0; any numbers if the method does not learn
+  /// @throws InvalidArgument  names the sample and the value; nothing is recorded
   ///
   /// O(ids), no allocation.
   void observe(std::span<const SampleId> ids, std::span<const float> losses);
   void observe(std::span<const SampleId> ids, std::span<const double> losses);
 
   /// Records losses of an earlier selection that come after the next `select`, as those of the last
-  /// batches do where a loader asks for the next epoch ahead of time. They change what the method
-  /// remembers, never what is still to be observed of the current selection.
+  /// batches do when a loader asks for the next epoch ahead of time. They change what the method
+  /// remembers, never which samples of the current selection are pending.
   ///
-  /// A sample that was observed, or passed over, in the current selection as well keeps what is
-  /// newer: its late loss is ignored. One that is still to be observed there takes the late loss
-  /// until then; a method that averages losses counts both. So the order of late calls among
-  /// themselves changes nothing, as long as a sample comes once for each selection it was in, the
-  /// earlier first.
+  /// If a sample was also observed, or passed over, in the current selection, its late loss is
+  /// ignored. If it is still pending there, it has the late loss until it is observed; a method
+  /// that averages losses counts both. So the order of late calls does not matter, as long as a
+  /// sample comes once for each selection it was in, the earlier first.
   ///
-  /// RCAP cuts a late loss at the clip that holds when it comes.
+  /// RCAP cuts a late loss at the clip in force when it comes.
   ///
   /// @param ids     of any samples, each at most once in a call
   /// @param losses  as those of `observe`
-  /// @throws InvalidArgument  names the sample and the value, or that nothing was selected yet;
-  ///                          nothing is recorded then
+  /// @throws InvalidArgument  names the sample and the value, or says that nothing was selected
+  ///                          yet; nothing is recorded
   ///
   /// O(ids log ids).
   void observe_late(std::span<const SampleId> ids, std::span<const float> losses);
   void observe_late(std::span<const SampleId> ids, std::span<const double> losses);
 
-  /// Counts samples of the current selection as observed though their losses are not known, as
-  /// where a gradient scaler skips a batch that overflowed. They keep the loss they had.
+  /// Counts samples of the current selection as observed although their losses are not known, as
+  /// when a gradient scaler skips a batch that overflowed. They keep the loss they had.
   ///
   /// @param ids  of the current selection, not observed in this epoch
-  /// @throws InvalidArgument  names the sample, or that nothing was selected yet; none is passed
-  ///                          over then
+  /// @throws InvalidArgument  names the sample, or says that nothing was selected yet; none is
+  ///                          passed over
   void pass_over(std::span<const SampleId> ids);
 
-  /// Whether its selections follow class errors that `observe_classes` tells.
+  /// Whether its selections follow the class errors given to `observe_classes`.
   [[nodiscard]] virtual bool judges_classes() const noexcept { return false; }
 
-  /// Tells the error of every class on data that is not trained on, such as the mean loss of its
-  /// held-out samples. Where a method judges classes by their losses, these take the place of its
-  /// own estimate until others are told. Training losses lie for what is memorised.
+  /// Records the error of every class on data that is not trained on, such as the mean loss of its
+  /// held-out samples. A method that judges classes by their losses uses these instead of its own
+  /// estimate until others are given. Training losses are too low for memorised samples.
   ///
   /// @param errors  one per class, finite and >= 0
   /// @throws InvalidArgument  names the class and the value, or the methods that judge classes;
-  ///                          nothing is changed then
+  ///                          nothing is changed
   void observe_classes(std::span<const double> errors);
 
   /// Writes all state, atomically (`write_state_file`).
   void save(const std::filesystem::path& path) const;
-  /// Takes over a saved state and continues as if never stopped, also in mid-epoch.
+  /// Loads a saved state and continues as if never stopped, also in mid-epoch.
   /// On any error the pruner stays as it was.
   /// @throws BadFile        see `read_state_file`
-  /// @throws StateMismatch  likewise
+  /// @throws StateMismatch  see `read_state_file`
   void load(const std::filesystem::path& path);
 
   /// The bytes that `save` would write, to keep inside another checkpoint.
   [[nodiscard]] std::vector<std::byte> state() const;
-  /// The same bytes, handed over piece by piece: no copy of the state is made.
+  /// Passes the same bytes to `write` piece by piece, without a copy of the state.
   void write_state(const WriteBytes& write) const;
-  /// As `load`, from the bytes that `state` gave or `save` wrote.
+  /// As `load`, from the bytes that `state` returned or `save` wrote.
   void set_state(std::span<const std::byte> bytes);
 
  protected:
@@ -187,27 +186,27 @@ class Pruner {
 
   /// Makes `selected` the selection of `epoch`; on entry it holds the last one.
   virtual void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) = 0;
-  /// Takes in losses that `observe` has checked. During the initial pass `epoch()` is -1.
+  /// Records losses that `observe` has checked. During the initial pass `epoch()` is -1.
   virtual void record(std::span<const SampleId>, std::span<const float>) {}
-  /// Takes in losses of `observe_late`, of samples that need not be selected now.
+  /// Records losses of `observe_late`, whose samples need not be selected now.
   virtual void record_late(std::span<const SampleId> ids, std::span<const float> losses) {
     record(ids, losses);
   }
   /// Prefetches the memory that `record` will need for these samples.
   virtual void prefetch(std::span<const SampleId>) const {}
-  /// Takes in class errors that `observe_classes` has checked; of a method that judges classes.
+  /// Records class errors that `observe_classes` has checked, if the method judges classes.
   virtual void record_classes(std::span<const double>) {}
-  /// Fills in one weight per id, or nothing where all are 1.
-  /// Called after `make_selection`, and after a state was taken over.
+  /// Fills in one weight per id, or none if all are 1.
+  /// Called after `make_selection`, and after a state was loaded.
   virtual void weigh(std::span<const SampleId>, const Workers&, std::vector<float>& weights) {
     weights.clear();
   }
-  /// What `planned_batches` gives, of arguments that it has checked.
+  /// The result of `planned_batches`, which has checked the arguments.
   [[nodiscard]] virtual std::optional<std::int64_t> plan_batches(std::int64_t epochs,
                                                                  std::int64_t batch_size) const;
   /// Names the fields of the method's own state.
   virtual void list_state(StateFields&) {}
-  /// "name=value" of each option beside pruning_rate and seed that shapes selections.
+  /// "name=value" of each option that shapes selections, except pruning_rate and seed.
   [[nodiscard]] virtual std::vector<std::string> describe_options() const { return {}; }
 
   [[nodiscard]] const std::shared_ptr<const ClassIndex>& shared_classes() const noexcept {
@@ -217,8 +216,8 @@ class Pruner {
   [[nodiscard]] RandomStream stream(Purpose purpose, std::int64_t epoch) const noexcept {
     return {options_.seed, purpose, epoch};
   }
-  /// Of a method that clips, in `make_selection`: how many of the losses observed in the last
-  /// selection it has cut.
+  /// For a method that clips, to call in `make_selection`: how many of the losses observed in the
+  /// last selection it has cut.
   void note_clipped(std::int64_t count) noexcept;
   [[nodiscard]] const SampleSet& selected() const noexcept { return selected_; }
   [[nodiscard]] const SampleSet& pending() const noexcept { return pending_; }
@@ -228,10 +227,10 @@ class Pruner {
   void observe_any(std::span<const SampleId> ids, std::span<const Real> losses);
   template <class Real>
   void observe_any_late(std::span<const SampleId> ids, std::span<const Real> losses);
-  /// Takes samples out of `pending_`: all of them, or none where one is refused.
+  /// Takes samples out of `pending_`: all of them, or none if one is refused.
   /// @param where  what a message begins with
   void mark_observed(const char* where, std::span<const SampleId> ids);
-  /// Takes back the marks of the ids before `at` and says what is wrong with that one.
+  /// Undoes the marks of the ids before `at` and says what is wrong with that one.
   [[noreturn]] void refuse(const char* where, std::span<const SampleId> ids, std::size_t at);
   void check_that_ids_exist(const char* where, std::span<const SampleId> ids) const;
   [[nodiscard]] bool exists(SampleId id) const noexcept {
@@ -249,7 +248,7 @@ class Pruner {
   Workers workers_;
   std::int64_t epoch_ = -1;
   SampleSet selected_;
-  Selection selection_;  ///< `selected_` spelled out, where its epoch is `epoch_`
+  Selection selection_;  ///< `selected_` as a list, if its epoch is `epoch_`
   double clipped_part_ = 0;
   SampleSet pending_;  ///< of `selected_` (before the first epoch: of all), not observed yet
 };

@@ -6,15 +6,15 @@
 
 namespace rcap {
 
-/// What a random number is for. Streams of different purposes never meet, so
-/// two methods that share a seed share, say, the order of an epoch but differ
+/// What a random number is for. Streams of different purposes are independent, so
+/// two methods with the same seed can share the order of an epoch but differ
 /// in what they select. The values are part of the file and result format.
 enum class Purpose : std::uint64_t {
   Selection = 1,       ///< which samples an epoch trains on
   Order = 2,           ///< in which order it visits them
   Permutation = 3,     ///< the passes of sampling without replacement (RS2)
   Exploration = 4,     ///< the random part of epsilon-greedy
-  Budget = 5,          ///< which samples fall away when a budget ends in mid-epoch
+  Budget = 5,          ///< which samples are dropped when a budget ends in mid-epoch
   Augmentation = 6,    ///< crops and flips
   InitialWeights = 7,  ///< a network before training
   Subsample = 8,       ///< data sets made long-tailed, held-out parts
@@ -30,8 +30,8 @@ enum class Purpose : std::uint64_t {
 }
 
 /// Random numbers addressed by sample: element `id` of the SplitMix64 sequence
-/// whose start is a hash of (run seed, purpose, epoch). There is no position to
-/// keep, so threads, processes and visiting order cannot change a number.
+/// whose start is a hash of (run seed, purpose, epoch). A stream has no position,
+/// so threads, processes and visiting order cannot change a number.
 ///
 ///     RandomStream stream(run_seed, Purpose::Selection, epoch);
 ///     double u = stream.uniform(sample_id);
@@ -51,7 +51,7 @@ class RandomStream {
     return RandomStream(start);
   }
 
-  /// 64 random bits of a sample.
+  /// 64 random bits for a sample.
   [[nodiscard]] constexpr std::uint64_t bits(SampleId id) const noexcept {
     return mix64(state(id));
   }
@@ -67,8 +67,8 @@ class RandomStream {
     return static_cast<std::uint64_t>((static_cast<Wide>(bits(id)) * bound) >> 64);
   }
 
-  /// What `bits` mixes: grows by `Gamma` from one id to the next, so a loop over
-  /// neighbouring ids needs one addition and one `mix64` a sample.
+  /// The input of `mix64` in `bits`: grows by `Gamma` from one id to the next, so a loop over
+  /// neighbouring ids needs one addition and one `mix64` per sample.
   [[nodiscard]] constexpr std::uint64_t state(SampleId id) const noexcept {
     return start_ + (static_cast<std::uint64_t>(id) + 1) * Gamma;
   }
@@ -76,8 +76,8 @@ class RandomStream {
  private:
   explicit constexpr RandomStream(std::uint64_t start) noexcept : start_(start) {}
 
-  /// For a fixed `hash` a bijection of `word`: streams that differ in one word
-  /// only can never start alike.
+  /// For a fixed `hash` a bijection of `word`: streams that differ in a single word
+  /// never have the same start.
   static constexpr std::uint64_t absorb(std::uint64_t hash, std::uint64_t word) noexcept {
     return mix64(hash + Gamma + mix64(word + Gamma));
   }

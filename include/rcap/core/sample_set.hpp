@@ -27,7 +27,7 @@ class SampleSet {
   }
   void insert(SampleId id) noexcept { words_[word_of(id)] |= bit_of(id); }
 
-  /// Erases and tells whether the sample was there.
+  /// Erases the sample and returns whether it was there.
   bool erase_present(SampleId id) noexcept {
     std::uint64_t& word = words_[word_of(id)];
     const bool present = (word & bit_of(id)) != 0;
@@ -40,10 +40,10 @@ class SampleSet {
 
   /// The members in ascending order.
   [[nodiscard]] std::vector<SampleId> ids(const Workers& workers = 1) const;
-  /// The same into a vector whose memory is used again.
+  /// The same into a vector whose memory is reused.
   void list_ids(std::vector<SampleId>& ids, const Workers& workers = 1) const;
 
-  /// Takes the members of `other`, a set over the same data set, out of this one.
+  /// Removes the members of `other`, a set over the same data set.
   void subtract(const SampleSet& other) noexcept;
   /// Adds the members of `other`, a set over the same data set.
   void unite(const SampleSet& other) noexcept;

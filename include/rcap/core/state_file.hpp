@@ -25,7 +25,7 @@ struct StateIdentity {
   std::vector<std::string> options;
 };
 
-/// The fields of a pruner's state, listed once for both ways: a writer reads the
+/// The fields of a pruner's state, listed once for both directions: a writer reads the
 /// targets, a reader fills them. Order and names are part of the file.
 class StateFields {
  public:
@@ -47,8 +47,8 @@ using ListFields = std::function<void(StateFields&)>;
 /// Takes the next bytes of a state.
 using WriteBytes = std::function<void(std::span<const std::byte>)>;
 
-/// Writes a state file: to a temporary name beside `path`, synced, then renamed, so
-/// that at every moment `path` is the old file or the new one, whole. A symbolic link
+/// Writes a state file: to a temporary file next to `path`, synced, then renamed, so
+/// that `path` is always the complete old file or the complete new one. A symbolic link
 /// is replaced, not followed. The bytes are described in `docs/state_format.md`.
 ///
 /// @param list_fields  called twice, to count the bytes and to write them, and must list
@@ -61,19 +61,19 @@ void write_state_file(const std::filesystem::path& path, const StateIdentity& id
                       const ListFields& list_fields);
 
 /// Reads a state file into the listed fields. Size and checksum of the whole file are
-/// verified before anything is believed; if anything is wrong, or `list_fields` itself
-/// throws, every field is put back as it was. What only the pruner can judge (a number's
-/// range, say) it therefore checks in `list_fields`, after the field is read.
+/// verified before anything is used; if anything is wrong, or `list_fields` itself
+/// throws, every field is restored. What only the pruner can judge, such as the range of a
+/// number, it therefore checks in `list_fields`, after the field is read.
 ///
 /// @throws BadFile        not a state file, truncated, altered, or a value out of range
-/// @throws StateMismatch  a sound file of another data set, method, option or version;
+/// @throws StateMismatch  a valid file of another data set, method, option or version;
 ///                        names what differs
 ///
-/// Two passes over the file. While it runs the old values are kept beside the new ones.
+/// Two passes over the file. Meanwhile the old values are kept as well as the new ones.
 void read_state_file(const std::filesystem::path& path, const StateIdentity& identity,
                      const ListFields& list_fields);
 
-/// Hands over the bytes that `write_state_file` writes, piece by piece.
+/// Passes on the bytes that `write_state_file` writes, piece by piece.
 void stream_state(const WriteBytes& write, const StateIdentity& identity,
                   const ListFields& list_fields);
 

@@ -10,12 +10,13 @@
 
 namespace rcap {
 
-/// The static methods: each chooses one subset from what a full training run told
-/// about the samples. The scorers that listen to such a run are in `scorers/`.
+/// The static methods: each chooses one subset from what a full training run showed
+/// about the samples. The scorers that follow such a run are in `scorers/`.
 
 struct CcsOptions {
-  /// Part of the data with the lowest scores that is dropped first (beta),
-  /// 0 <= hard_cutoff < 1; its count is rounded down, among equal scores the lower ids go.
+  /// Fraction of the data, with the lowest scores, that is dropped first (beta),
+  /// 0 <= hard_cutoff < 1. The count is rounded down; among equal scores the lower ids are
+  /// dropped.
   double hard_cutoff = 0.0;
   std::int64_t strata = 50;  ///< equal-width bins of the score, 1 to 2^24 - 1
 };
@@ -30,8 +31,8 @@ void list_options(OptionFields& fields, CcsOptions& options);
     std::span<const std::int64_t> stratum_sizes, std::int64_t keep_count);
 
 /// The stratum of each sample, or `strata` for one that the cut-off drops. Strata have
-/// equal width from the lowest score left to just above the highest; equal scores are
-/// one stratum.
+/// equal width from the lowest score left to just above the highest; if all are equal,
+/// they form one stratum.
 /// @throws InvalidArgument  on an option out of range, no scores, or one that is not finite
 [[nodiscard]] std::vector<std::int32_t> strata_of(std::span<const float> scores,
                                                   const CcsOptions& options);
@@ -39,8 +40,8 @@ void list_options(OptionFields& fields, CcsOptions& options);
 /// CCS, coverage-centric selection: drops the hardest samples, then covers the range of
 /// scores evenly. High score = easy.
 ///
-/// Where the cut-off would leave fewer than `keep_count` samples it is reduced until it
-/// does not (`reduced_cutoff` tells by how much).
+/// If the cut-off would leave fewer than `keep_count` samples, it is reduced until it
+/// does not (`reduced_cutoff` gives the result).
 ///
 /// @param scores  one per sample, finite (summed margins: `MarginScorer`)
 /// @throws InvalidArgument  on an option or count out of range, or a score that is not
@@ -48,7 +49,7 @@ void list_options(OptionFields& fields, CcsOptions& options);
 [[nodiscard]] SampleSet choose_ccs(std::span<const float> scores, std::int64_t keep_count,
                                    const CcsOptions& options, std::uint64_t seed);
 
-/// The cut-off that `choose_ccs` really uses for `keep_count` samples.
+/// The cut-off that `choose_ccs` actually uses for `keep_count` samples.
 [[nodiscard]] double reduced_cutoff(std::int64_t sample_count, std::int64_t keep_count,
                                     double hard_cutoff);
 
@@ -66,8 +67,8 @@ void list_options(OptionFields& fields, MetriqOptions& options);
 
 /// How many samples of each class MetriQ keeps.
 ///
-/// @param recalls  per class on held-out data, in [0, 1]; NaN for a class that had no
-///                 held-out sample counts as recall 0. Without any error classes
+/// @param recalls  per class on held-out data, in [0, 1]; NaN, for a class without
+///                 held-out samples, counts as recall 0. If no class has any error, they
 ///                 keep in proportion to their size
 /// @throws InvalidArgument  on a recall or count out of range; names the class
 [[nodiscard]] std::vector<std::int64_t> metriq_counts(std::span<const std::int64_t> class_sizes,

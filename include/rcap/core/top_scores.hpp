@@ -12,7 +12,7 @@ namespace rcap {
 /// @param scores  one per sample, none of them NaN
 /// @throws InvalidArgument  `count` out of range or a NaN (names the sample)
 ///
-/// Three passes over the scores; beside the result a megabyte for two tables of counts.
+/// Three passes over the scores; besides the result, a megabyte for two tables of counts.
 [[nodiscard]] SampleSet top_scores(std::span<const float> scores, std::int64_t count);
 
 }  // namespace rcap

@@ -15,14 +15,14 @@ struct Selection;
 /// other samples left out, so two methods that share a seed differ in what they select
 /// and not in the order of what they share.
 ///
-/// O(ids) time; hardly any memory beside the result.
+/// O(ids) time; hardly any memory besides the result.
 [[nodiscard]] std::vector<SampleId> training_order(std::span<const SampleId> ids,
                                                    std::uint64_t seed, std::int64_t epoch);
 
 /// A selection, ids and weights, in training order.
 [[nodiscard]] Selection in_training_order(const Selection& selection, std::uint64_t seed);
 
-/// The same into a selection whose memory is used again.
+/// The same into a selection whose memory is reused.
 void put_in_training_order(const Selection& selection, std::uint64_t seed, Selection& ordered);
 
 }  // namespace rcap

@@ -11,7 +11,7 @@
 namespace rcap {
 
 /// Draws without replacement. All of them rank samples by a key that is a pure
-/// function of (stream, sample) and take the best; none depends on the workers.
+/// function of (stream, sample) and take the best; none depends on the number of workers.
 
 /// The losses that `draw_weighted` turns into probabilities.
 struct LossWeights {
@@ -19,17 +19,17 @@ struct LossWeights {
   double beta = 1.0;              ///< temperature, 0.001 to 1000
 };
 
-/// What one draw of a pruner leaves for the next, for speed: memory that the system need not
-/// hand out and clear again, and where the winners of each class ended, as a first guess. It
-/// never changes a result. One draw at a time.
+/// What one draw of a pruner leaves for the next, for speed: memory that need not be allocated and
+/// cleared again, and the threshold of each class, as a first guess. It never changes a result.
+/// One draw at a time.
 struct DrawScratch {
   std::vector<std::uint8_t> bins;
   std::vector<std::vector<std::uint32_t>> histograms;
   std::vector<std::int64_t> counts;  ///< per class, how many won
-  /// Per class, the key of the best sample that was not drawn: minus infinity where all of a
-  /// class was. The chance of a sample to be drawn follows from it (`inclusion.hpp`).
+  /// Per class, the key of the best sample that was not drawn: minus infinity if all of a
+  /// class was drawn. The probability of drawing a sample follows from it (`inclusion.hpp`).
   std::vector<double> thresholds;
-  std::vector<double> guesses;  ///< per class, what was expected of it; empty after one draw
+  std::vector<double> guesses;  ///< per class, the expected threshold; empty after the first draw
 };
 
 /// Draws `counts[j]` samples of every class j from softmax(phi / beta) over that
@@ -45,7 +45,7 @@ struct DrawScratch {
 /// @return the drawn samples of all classes
 /// @throws InvalidArgument  on lengths or counts out of range; names the class
 ///
-/// O(n) time. Beside the result it needs one and a half bytes a sample while it runs, and
+/// O(n) time. Besides the result it needs one and a half bytes per sample while it runs, and
 /// nine in the worst case (a data set of tiny classes).
 [[nodiscard]] SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
                                       std::span<const std::int64_t> counts,
@@ -63,17 +63,17 @@ struct DrawScratch {
 [[nodiscard]] SampleSet draw_uniform(std::int64_t sample_count, std::int64_t count,
                                      const RandomStream& stream, const Workers& workers = 1);
 
-/// Draws `count` of the members of a set, all equally likely; nested likewise.
+/// Draws `count` of the members of a set, all equally likely; the sets are nested, too.
 [[nodiscard]] SampleSet draw_from(const SampleSet& members, std::int64_t count,
                                   const RandomStream& stream, const Workers& workers = 1);
 
 /// The number by which `draw_weighted` ranks a sample: loss / beta - ln(-ln(1 - u)),
-/// u = (bits + 1/2) / 2^64. Larger wins. Made of IEEE basic operations only, so it
+/// u = (bits + 1/2) / 2^64. Larger wins. Uses basic IEEE operations only, so it
 /// is the same on every machine. Finite for every finite loss and allowed beta.
 [[nodiscard]] double race_key(float loss, double beta, std::uint64_t bits) noexcept;
 
-/// A pass that only makes the keys, for benchmarks: reads what `draw_weighted` reads,
-/// computes the rank number of every sample of [first, last) and returns their sum, so
+/// A pass that only computes the keys, for benchmarks: reads what `draw_weighted` reads,
+/// computes the key of every sample of [first, last) and returns their sum, so
 /// that nothing is optimised away.
 [[nodiscard]] double sum_of_keys(const ClassIndex& classes, const LossWeights& weights,
                                  const RandomStream& stream, SampleId first, SampleId last);

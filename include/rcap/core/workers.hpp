@@ -7,12 +7,12 @@
 namespace rcap {
 
 /// Threads that share passes over the data. They start with the first pass, sleep between
-/// passes and end with the object. One pass at a time. Where the system has no more threads to
-/// give, those that there are do the work.
+/// passes and end with the object. One pass at a time. If the system cannot start more threads,
+/// the existing ones do the work.
 ///
-/// A pruner keeps its workers: a thread made anew may have to wait milliseconds for a
-/// processor, as long as a whole selection. After a fork the child, which has none of the
-/// threads, starts its own. A function that takes workers can be given a number of threads.
+/// A pruner keeps its workers: a new thread may have to wait milliseconds for a
+/// processor, as long as a whole selection takes. After a fork the child, which has none of the
+/// threads, starts its own. A function that takes workers also accepts a number of threads.
 class Workers {
  public:
   /// @param threads  at least 1; the calling thread is one of them

@@ -9,7 +9,7 @@ from ._epoch import Epoch
 
 
 class Ahead:
-    """An epoch that is selected in a thread of its own."""
+    """An epoch that is selected in its own thread."""
 
     def __init__(self, number: int, make: Callable[[int], Epoch]) -> None:
         self._pool = concurrent.futures.ThreadPoolExecutor(1, "rcap-select")
@@ -25,7 +25,7 @@ class Ahead:
 
 @dataclasses.dataclass
 class _Made:
-    """Makes an epoch that is there."""
+    """Returns an epoch that is already selected."""
 
     epoch: Epoch
 

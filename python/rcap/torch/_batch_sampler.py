@@ -1,4 +1,4 @@
-"""Whole batches of a sampler, for loaders that take them so."""
+"""Whole batches of a sampler, for loaders that take a batch sampler."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class PruningBatchSampler(Sampler[NDArray[np.int64]]):
-    """The batches of a `PruningSampler`, each as an array: an epoch costs microseconds instead of a call for each id.
+    """The batches of a `PruningSampler`, each as an array: an epoch costs microseconds instead of one call per id.
 
-    Give it to a DataLoader as `batch_sampler`. A data set without `__getitems__` is asked for one sample after another.
+    Give it to a DataLoader as `batch_sampler`. A data set without `__getitems__` is read sample by sample.
 
     Args:
-        sampler: The one whose samples are taken.
-        batch_size: Of one rank.
-        drop_last: Whether a last, smaller batch is left out; make the sampler with the same batch_size then.
+        sampler: The sampler that selects the samples.
+        batch_size: Samples in a batch of one rank.
+        drop_last: Whether to drop a last, smaller batch; if so, make the sampler with the same batch_size.
 
     Raises:
         InvalidArgument: If batch_size is below 1.

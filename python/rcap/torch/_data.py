@@ -1,4 +1,4 @@
-"""Data sets whose samples say which they are, and their labels."""
+"""Data sets that return ids with their samples, and their labels."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Indexed(Dataset[tuple[Any, int]]):
-    """A map-style data set that also tells which sample it gave: `(item, id)`.
+    """A map-style data set that returns each item with its id: `(item, id)`.
 
     >>> Indexed(["a", "b"])[1]
     ('b', 1)
 
     Args:
-        dataset: The data set.
-        sampler: The one that will ask for its samples.
+        dataset: The data set to wrap.
+        sampler: The sampler that will ask for its samples.
 
     Raises:
         InvalidArgument: If the sampler's pruner was made for another number of samples.
@@ -31,7 +31,7 @@ class Indexed(Dataset[tuple[Any, int]]):
     def __init__(self, dataset: Any, sampler: "PruningSampler | None" = None) -> None:
         if sampler is not None and len(dataset) != sampler.pruner.sample_count:
             raise InvalidArgument(f"Indexed: the data set has {len(dataset)} samples, the pruner was made with the "
-                                  f"labels of {sampler.pruner.sample_count}; give it those of this data set")
+                                  f"labels of {sampler.pruner.sample_count}; give it the labels of this data set")
         self.dataset = dataset
 
     def __len__(self) -> int:
@@ -42,7 +42,7 @@ class Indexed(Dataset[tuple[Any, int]]):
         return self.dataset[index], index
 
     def __getitems__(self, indices: Sequence[int] | NDArray[np.int64]) -> list[tuple[Any, int]]:
-        """A batch at once, as DataLoader asks for it; by the data set's own method where it has one."""
+        """A whole batch, as DataLoader asks for it; through the data set's own method if it has one."""
         numbers: Sequence[int] = indices.tolist() if isinstance(indices, np.ndarray) else indices
         self._check(numbers)
         fetch = getattr(self.dataset, "__getitems__", None)
@@ -56,16 +56,16 @@ class Indexed(Dataset[tuple[Any, int]]):
 
 
 class with_ids:
-    """A collate function that makes `(batch, ids)` of the items of `Indexed`, the ids as an array of NumPy.
+    """A collate function that turns items of `Indexed` into `(batch, ids)`, with the ids in a NumPy array.
 
-    Frameworks move all tensors of a batch to the device. Ids have nothing to do there, and would have to come back; an
-    array stays where it is.
+    Frameworks move all tensors of a batch to the device. Ids are not needed there and would have to be copied back; an
+    array stays on the host.
 
     >>> with_ids()([(1.0, 4), (2.0, 7)])
     (tensor([1., 2.], dtype=torch.float64), array([4, 7]))
 
     Args:
-        collate_fn: What makes a batch of the items without their ids; PyTorch's own by default.
+        collate_fn: Makes a batch from the items without their ids; by default PyTorch's own function.
     """
 
     def __init__(self, collate_fn: Callable[[list[Any]], Any] | None = None) -> None:
@@ -80,24 +80,24 @@ _LABEL_NAMES = ("targets", "labels", "label", "target", "y")
 
 
 def labels_of(dataset: Any, key: str | int | None = None) -> NDArray[np.int64]:
-    """The class of every sample, as a pruner wants it.
+    """The class of every sample, as a pruner needs it.
 
-    Looks for an attribute or a column of that kind first (`targets` of torchvision, `label` of datasets), through
-    `Subset` and `ConcatDataset` too. Only where there is none, every sample is read once.
+    Looks first for an attribute or a column that holds them (`targets` in torchvision, `label` in datasets), also
+    inside `Subset` and `ConcatDataset`. Only if there is none does it read every sample once.
 
     >>> labels_of(Subset(TensorDataset(torch.zeros(3, 2), torch.tensor([2, 0, 1])), [2, 0]))
     array([1, 2])
 
     Args:
-        dataset: With a length, indexed by position.
-        key: What to look for: the name of an attribute, a column or a field, or the place in a tuple. By default
-            targets, labels, label, target or y; of a tuple the last.
+        dataset: A data set with a length, indexed by position.
+        key: What to look for: the name of an attribute, a column or a field, or the position in a tuple. By default
+            targets, labels, label, target or y, and the last item of a tuple.
 
     Returns:
         An int64 array. `rcap.classes` numbers labels that have gaps.
 
     Raises:
-        InvalidArgument: If no label is found, or labels are not whole numbers.
+        InvalidArgument: If no label is found, or labels are not integers.
     """
     if isinstance(dataset, Subset):
         return labels_of(dataset.dataset, key)[np.asarray(dataset.indices, np.int64)]
@@ -111,7 +111,7 @@ def labels_of(dataset: Any, key: str | int | None = None) -> NDArray[np.int64]:
     labels = np.asarray(found)
     if labels.ndim != 1 or len(labels) != len(dataset) or labels.dtype.kind not in "iub":
         raise InvalidArgument(f"labels_of: labels of type {labels.dtype} and shape {labels.shape} for {len(dataset)} "
-                              "samples; a whole number for each is needed: give key=, or number them by rcap.classes")
+                              "samples; each sample needs one integer: give key=, or number them with rcap.classes")
     return labels.astype(np.int64)
 
 
@@ -134,7 +134,7 @@ def _label_of(item: Any, key: str | int | None) -> Any:
     elif isinstance(item, (tuple, list)) and not isinstance(key, str):
         return _number(item[-1 if key is None else key])
     raise InvalidArgument(f"labels_of: a sample is {type(item).__name__}, and no label was found in it; give key=, or "
-                          "the labels themselves to the pruner")
+                          "give the pruner the labels themselves")
 
 
 def _number(label: Any) -> Any:

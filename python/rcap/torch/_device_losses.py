@@ -1,4 +1,4 @@
-"""Losses on their way from an accelerator to the host, without a wait."""
+"""Copies of losses from an accelerator to the host, without waiting."""
 
 import collections
 import contextlib
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 def on_host(tensor: torch.Tensor) -> NDArray[Any]:
-    """The numbers of a tensor; waits where it is on a device."""
+    """The numbers of a tensor; waits if it is on a device."""
     return tensor.detach().cpu().numpy()
 
 
@@ -24,7 +24,7 @@ def in_single_precision(losses: torch.Tensor) -> torch.Tensor:
 
 @dataclasses.dataclass(eq=False)
 class Batch:
-    """A batch whose losses are copied."""
+    """A batch whose losses have been copied."""
 
     epoch: int
     number: int  # in its epoch
@@ -33,7 +33,7 @@ class Batch:
 
 
 class _Slot:
-    """Pinned memory for the numbers of a batch, and the event after which they are there."""
+    """Pinned memory for the numbers of a batch, and the event that marks their arrival."""
 
     def __init__(self, device: torch.device, count: int) -> None:
         self.size = count
@@ -49,7 +49,7 @@ def pinned(count: int, dtype: torch.dtype) -> torch.Tensor:
 
 
 def make_event(device: torch.device) -> Any:
-    """A mark in the work of a device: `record` puts it there, `query` asks whether the device has come by."""
+    """A mark in the work of a device: `record` puts it there, `query` asks whether the device has reached it."""
     return getattr(torch, device.type).Event()
 
 
@@ -58,14 +58,14 @@ def current_stream(device: torch.device) -> Any:
 
 
 def copied_to(device: torch.device, host: torch.Tensor) -> torch.Tensor:
-    """A copy on the device, not waited for."""
+    """A copy on the device, without waiting for it."""
     return host.to(device, non_blocking=True)
 
 
 class DeviceLosses:
-    """Copies that accelerators make while the loop goes on; taken in the order in which they were begun.
+    """Copies that accelerators make while the loop goes on, taken in the order in which they began.
 
-    The memory of a copy serves again once it was taken. There are as many as the loop is ahead of its device.
+    The memory of a copy is reused once it was taken. There are as many copies as the loop is batches ahead.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class DeviceLosses:
 
     def begin(self, batch_place: tuple[int, int], ids: torch.Tensor | NDArray[Any], losses: torch.Tensor,
               weights: NDArray[np.float32] | None) -> torch.Tensor | None:
-        """Begins to copy a batch, its ids too where they are on the device, and its weights the other way.
+        """Begins to copy a batch, its ids too if they are on the device, and its weights in the other direction.
 
         Returns:
             The weights on the device of the losses.
@@ -99,7 +99,7 @@ class DeviceLosses:
         return on_device
 
     def take(self, *, wait: bool) -> Iterator[Batch]:
-        """The batches that have arrived; all of them, if it is to wait. Their numbers hold until the next one."""
+        """The batches that have arrived; with `wait`, all of them. The numbers of one are valid until the next."""
         while self._under_way and (wait or self._under_way[0][0].event.query()):
             slot, batch = self._under_way.popleft()
             if wait:
@@ -117,7 +117,7 @@ class DeviceLosses:
 
 
 def can_copy_ahead(device: torch.device) -> bool:
-    """Whether a device copies to the host by itself, as CUDA's do; else losses are waited for."""
+    """Whether a device copies to the host by itself, as CUDA's do; otherwise losses are waited for."""
     with contextlib.suppress(AttributeError, RuntimeError):
         _Slot(device, 1)
         return True

@@ -23,8 +23,8 @@ class Phase(enum.Enum):
 
 @functools.lru_cache(maxsize=8)
 def _even_factors(count: int) -> torch.Tensor:
-    """What makes a sum of losses their mean; a loop has batches of one size or two."""
-    with torch.inference_mode(False):  # a first batch may be one of evaluation
+    """The factors that turn a sum of losses into their mean; a loop has batches of one or two sizes."""
+    with torch.inference_mode(False):  # the first batch may be one of an evaluation
         return torch.full((count,), 1 / count, dtype=torch.float32)
 
 
@@ -35,20 +35,20 @@ class Epoch:
     number: int
     phase: Phase
     ids: NDArray[np.int64]  # what all ranks train on, in training order
-    weights: torch.Tensor | None = None  # beside the ids, where the method weighs samples
+    weights: torch.Tensor | None = None  # one per id, if the method has weights
     sample_count: int = 0  # of the data set
-    clipped_part: float = 0.0  # of the losses that it was selected by
+    clipped_part: float = 0.0  # of the losses that its selection follows
     part: NDArray[np.int64] = dataclasses.field(default_factory=lambda: NOTHING)  # what the pass hands to this rank
     observed: int = 0  # how many samples of it this rank has observed
-    batches: int = 0  # how many calls brought them
+    batches: int = 0  # in how many calls
     first_batch: int = 0  # the size of the first one
-    _order: torch.Tensor | None = None  # the part, where the pass hands out the ids of the epoch in their order
+    _order: torch.Tensor | None = None  # the part, if the pass hands out the ids of the epoch in their order
     _table: torch.Tensor | None = None
     _table_on: dict[torch.device, torch.Tensor] = dataclasses.field(default_factory=dict)
 
     @property
     def over(self) -> bool:
-        """Whether all was handed out and observed. Workers ask for samples long before these are observed."""
+        """Whether all of it was handed out and observed. Workers ask for samples long before they are observed."""
         return self.phase is Phase.HANDED_OUT and self.observed >= len(self.part)
 
     @property
@@ -61,7 +61,7 @@ class Epoch:
         return self._table
 
     def table_beside(self, ids: torch.Tensor) -> torch.Tensor:
-        """The table where these ids are; it is copied to a device once an epoch."""
+        """The table on the device of these ids; it is copied there once an epoch."""
         if ids.device not in self._table_on:
             self._table_on[ids.device] = copied_to(ids.device, self.table)
         return self._table_on[ids.device]
@@ -72,7 +72,7 @@ class Epoch:
         Args:
             ids: On the host.
             first: How many samples of the pass came before. Most loaders give batches in the order in which they were
-                handed out: there the weights lie side by side, and the table need not be made.
+                handed out: the weights are then contiguous, and no table is needed.
         """
         assert self.weights is not None
         if self._order is not None and np.array_equal(self.part[first:first + len(ids)], ids):
@@ -81,7 +81,7 @@ class Epoch:
         return weights
 
     def factors(self, ids_at: int, count: int) -> torch.Tensor:
-        """What each loss of the next batch counts in the mean of it, from the address of int64 ids on the host."""
+        """The factor of each loss in the mean of the next batch, from the address of int64 ids on the host."""
         if self.weights is None:
             return _even_factors(count)
         factors = torch.empty(count, dtype=torch.float32)
@@ -97,6 +97,6 @@ class Epoch:
         self._order = torch.from_numpy(part) if begins_as_the_epoch and self.weights is not None else None
 
     def end_pass(self, part: NDArray[np.int64]) -> None:
-        """A pass came to its end; that says nothing where another one has begun since."""
+        """Ends a pass; without effect if another one has begun since."""
         if self.part is part:
             self.phase = Phase.HANDED_OUT

@@ -1,4 +1,4 @@
-"""The pass before training, of methods that begin with the loss of every sample."""
+"""The pass before training, for methods that start from the loss of every sample."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ def _on_device(value: Any, device: torch.device | str) -> Any:
         return kind({name: _on_device(part, device) for name, part in value.items()})
     if isinstance(value, (list, tuple)):
         parts = [_on_device(part, device) for part in value]
-        return kind(*parts) if hasattr(value, "_fields") else kind(parts)  # a named tuple takes them singly
+        return kind(*parts) if hasattr(value, "_fields") else kind(parts)  # a named tuple takes them one by one
     return value
 
 
@@ -37,8 +37,8 @@ def _cross_entropy(model: torch.nn.Module, batch: Any) -> torch.Tensor:
     are_classes = targets.dim() == 1 and not targets.is_floating_point() and not targets.is_complex()
     if not are_classes or outputs.dim() != 2 or len(outputs) != len(targets):
         raise InvalidArgument(f"initial_losses: outputs of shape {tuple(outputs.shape)} and targets of shape "
-                              f"{tuple(targets.shape)}, {targets.dtype}, are no classification of single samples, "
-                              f"whose loss is cross entropy; {advice}")
+                              f"{tuple(targets.shape)}, {targets.dtype}, are not those of a classifier, whose loss "
+                              f"would be the cross entropy; {advice}")
     return torch.nn.functional.cross_entropy(outputs, targets, reduction="none")
 
 
@@ -46,31 +46,32 @@ def _cross_entropy(model: torch.nn.Module, batch: Any) -> torch.Tensor:
 def initial_losses(model: torch.nn.Module, loader: Any, sampler: PruningSampler, *,
                    losses: Callable[[torch.nn.Module, Any], torch.Tensor] | None = None,
                    device: torch.device | str | None = None) -> None:
-    """Shows a pruner the loss of every sample before training, if it needs that (RCAP does); else does nothing.
+    """Observes the loss of every sample before training if the pruner needs them; otherwise does nothing.
 
-    The network is left as it was: its running statistics do not move, and dropout is off.
+    `TopLoss` needs them, and so does RCAP with initial_loss="forward" or, unless initial_loss says otherwise, with a
+    class_share other than "robust". Dropout is off during the pass, and the network's running statistics do not change.
 
     Args:
-        model: The network, as training will begin with it.
-        loader: Over `Indexed(dataset)`, every sample once, shuffled where the network normalises by batch. With several
-            ranks each may take a part of them.
-        sampler: The one whose pruner is shown the losses.
-        losses: A function of (model, batch), one loss for each sample; by default a batch is (inputs, targets) and the
-            loss is cross entropy.
-        device: Where batches are moved; by default that of the network.
+        model: The network, as it is when training begins.
+        loader: A loader over `Indexed(dataset)` that yields every sample once, shuffled if the network normalises by
+            batch. With several ranks each may take a part.
+        sampler: The sampler whose pruner records the losses.
+        losses: A function of (model, batch) that returns one loss for each sample; by default a batch is (inputs,
+            targets) and the loss is the cross entropy.
+        device: The device to move batches to; by default the network's.
 
     Raises:
-        InvalidArgument: If the data set is not the one of the labels, or a loss is negative or not finite.
+        InvalidArgument: If the data set does not match the labels, or a loss is negative or not finite.
     """
     pruner = sampler.pruner
     if not wants_initial_losses(pruner):
         return
     if len(loader.dataset) != pruner.sample_count:
-        raise InvalidArgument(f"initial_losses: the data set has {len(loader.dataset)} samples, the labels are "
-                              f"{pruner.sample_count}; give the whole training set")
+        raise InvalidArgument(f"initial_losses: the data set has {len(loader.dataset)} samples, but there are "
+                              f"{pruner.sample_count} labels; give the whole training set")
     losses = losses or _cross_entropy
     device = device or next(model.parameters()).device
-    missing = np.zeros(pruner.sample_count, bool)  # a pass that failed half-way has brought the others
+    missing = np.zeros(pruner.sample_count, bool)  # the others are known from a pass that failed half-way
     missing[pruner.pending_ids()] = True
     with _batch_statistics(model):
         for batch, ids in loader:
@@ -84,9 +85,9 @@ def initial_losses(model: torch.nn.Module, loader: Any, sampler: PruningSampler,
 
 @contextlib.contextmanager
 def _batch_statistics(model: torch.nn.Module) -> Iterator[None]:
-    """The network normalises by the batch, as in training, and is otherwise as in an evaluation.
+    """The network normalises by batch, as in training, and otherwise behaves as in an evaluation.
 
-    Before training the running statistics say nothing yet. Everything is put back at the end.
+    Before training the running statistics mean nothing. Everything is restored at the end.
     """
     modes = [(module, module.training) for module in model.modules()]
     buffers = [(buffer, buffer.clone()) for buffer in model.buffers()]
@@ -104,7 +105,7 @@ def _batch_statistics(model: torch.nn.Module) -> Iterator[None]:
 
 
 def loader_of_this_rank(dataset: Dataset[Any], sampler: PruningSampler, **options: Any) -> DataLoader[Any]:
-    """A loader of this rank's part of the pass before training, in random order: a network may normalise by batch."""
+    """This rank's loader for the pass before training, in random order: the network may normalise by batch."""
     order = np.random.default_rng(sampler.pruner.seed).permutation(sampler.pruner.sample_count)
     part = order[sampler._ranks.rank::sampler._ranks.size].tolist()
     return DataLoader(dataset, sampler=part, **options)

@@ -1,4 +1,4 @@
-"""The way of losses from a loop to the pruner: from devices, over ranks, and some of them late."""
+"""How losses get from a loop to the pruner: from devices, across ranks, and some of them late."""
 
 import dataclasses
 import warnings
@@ -19,11 +19,11 @@ from ._watch import Watch
 
 @dataclasses.dataclass(eq=False)
 class _Before:
-    """The epoch before this one, where losses of it may still come."""
+    """The previous epoch, if losses of it may still come."""
 
     epoch: Epoch
-    missing: NDArray[np.int64]  # those of which no loss has come, in the order in which they were handed out
-    owed: NDArray[np.int64]  # those of them that no other rank has told of; the others fill up the last batches
+    missing: NDArray[np.int64]  # samples without a loss, in the order in which they were handed out
+    owed: NDArray[np.int64]  # those whose loss this rank must report; the others fill up the last batches
     reported: bool = False
 
     @property
@@ -34,7 +34,7 @@ class _Before:
 class Observer:
     """Takes the losses of batches, in any order, and hands them to the pruner.
 
-    Losses on an accelerator are copied while the loop goes on, and told when they have arrived: `settle` waits for
+    Losses on an accelerator are copied while the loop goes on, and recorded when they arrive: `settle` waits for
     them. With several ranks they are kept here until `exchange`.
     """
 
@@ -46,23 +46,23 @@ class Observer:
         self._keeps_bad = bad_losses == "keep"
         self._local = LocalLosses(pruner.sample_count, learns=pruner.learns, keeps_bad=self._keeps_bad)
         self._coming = DeviceLosses()
-        self._begun = 0  # how many losses of the pass it was given
+        self._begun = 0  # how many losses of the pass have begun to be copied
         self._copies_ahead: dict[str, bool] = {}  # by the type of a device
         self._before: _Before | None = None
         self._log: LossLog | None = None
-        self._is_plain = False  # whether a batch needs nothing but to be told; the first one of a pass is looked at
+        self._is_plain = False  # whether a batch only has to be recorded; the first one of a pass is checked
         self._epoch = Epoch(-1, Phase.COMING, NOTHING)
 
     def __bool__(self) -> bool:
-        """Whether the other ranks lack anything that this one has observed."""
+        """Whether this rank has observed anything that the others do not have."""
         return bool(self._local)
 
     def begin_epoch(self, epoch: Epoch) -> None:
-        """Losses are those of this epoch from now on, or of the one before if that was handed out to its end."""
+        """From now on losses belong to this epoch, or to the previous one if that was handed out completely."""
         self._epoch, self._is_plain = epoch, False
 
     def begin_pass(self, own: NDArray[np.int64]) -> None:
-        """The pass hands out its part, of which `own` is reported by this rank, the rest by others."""
+        """The pass hands out its part; this rank reports the losses of `own`, other ranks those of the rest."""
         self._log, self._is_plain, self._begun = None, False, 0
         if self._ranks.size > 1:
             self._local.expect(own, repeats=self._epoch.part)
@@ -73,7 +73,7 @@ class Observer:
         if self._log is None:
             state = torch.frombuffer(bytearray(self._pruner.state()), dtype=torch.uint8)
             watched = {} if self._watch is None else self._watch.state()
-            known_here = self._local.observed  # and not to the pruner
+            known_here = self._local.observed  # but not to the pruner
             self._log = LossLog({"pruner": state, **watched}, len(self._epoch.part) + len(known_here[0]))
             self._log.add(*known_here)
             self._is_plain = False
@@ -85,11 +85,11 @@ class Observer:
             self._record(ids, losses)
 
     def end_epoch(self) -> None:
-        """Remembers what of the epoch has not been observed, if it was handed out to its end.
+        """Remembers which samples of the epoch have not been observed, if it was handed out completely.
 
-        A loader that fetches ahead asks for the next epoch before it has given all batches of this one.
+        A loader that prefetches asks for the next epoch before it has yielded all batches of this one.
         """
-        self.warn_if_nothing_came()  # in the epoch before this one
+        self.warn_if_nothing_came()  # from the epoch before this one
         epoch, owed = self._epoch, NOTHING
         if epoch.phase is Phase.HANDED_OUT and epoch.observed < len(epoch.part):
             owed = self._pending(epoch.part)
@@ -102,7 +102,7 @@ class Observer:
         self._before = _Before(epoch, missing, owed)
 
     def warn_if_nothing_came(self) -> None:
-        """For the end of an epoch that nobody fetches beyond."""
+        """Warns if the previous epoch brought no loss; to be called when none can come any more."""
         before = self._before
         if before is None or before.reported or len(before.missing) < before.handed_out or not self._pruner.learns:
             return
@@ -111,7 +111,7 @@ class Observer:
                       "call sampler.observe(ids, losses) for every batch", RuntimeWarning, stacklevel=4)
 
     def _pending(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of these samples whose loss the pruner does not know yet."""
+        """Those of these samples whose loss the pruner does not have yet."""
         if self._pruner.pending_count == len(self._epoch.ids) and ids is self._epoch.part:
             return ids
         return ids[np.isin(ids, self._pruner.pending_ids())]
@@ -119,10 +119,10 @@ class Observer:
     # ---- a batch
 
     def observe(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], losses: torch.Tensor) -> torch.Tensor:
-        """Takes a batch; the mean of its losses to differentiate, weighted where the method weighs."""
+        """Records a batch; returns the mean of its losses to differentiate, weighted if the method has weights."""
         if type(ids) is np.ndarray and ids.dtype == np.int64 and ids.flags.writeable:
             ids = torch.from_numpy(ids)
-        # The usual batch of a CPU: the pruner reads both where they are, which takes a third of the time.
+        # The usual batch on a CPU: the pruner reads both in place, which takes a third of the time.
         if (self._is_plain and type(ids) is torch.Tensor and type(losses) is torch.Tensor
                 and losses.dtype is torch.float32 and ids.dtype is torch.int64 and losses.is_cpu and ids.is_cpu
                 and losses.dim() == ids.dim() == 1 and 0 < losses.numel() == ids.numel()
@@ -142,7 +142,7 @@ class Observer:
         return (losses * weights).mean()
 
     def _observe_in_place(self, ids: torch.Tensor, losses: torch.Tensor) -> torch.Tensor | None:
-        """As `observe`; nothing where it may be a batch of the epoch before."""
+        """As `observe`; None if it may be a batch of the previous epoch."""
         epoch, count, ids_at = self._epoch, losses.numel(), ids.data_ptr()  # len() of a tensor takes six times as long
         try:
             self._pruner._observe_at(ids_at, losses.data_ptr(), count)
@@ -156,7 +156,7 @@ class Observer:
         return torch.dot(losses, factors)  # in half the time of a mean
 
     def _record(self, ids: NDArray[Any], losses: NDArray[Any]) -> Epoch:
-        """Takes losses that are on the host; the epoch whose they are."""
+        """Records losses that are on the host; returns the epoch they belong to."""
         if self._before is not None and self._is_late(ids):
             return self._record_late(ids, losses)
         if self._epoch.batches == 0:
@@ -200,7 +200,7 @@ class Observer:
             return
         if any(np.array_equal(part[rank::size][:len(ids)], ids) for rank in range(size)):
             raise InvalidArgument(
-                f"PruningSampler: the samples of this rank were shared out twice: the loader trains every {size}th of "
+                f"PruningSampler: the samples of this rank were sharded twice: the loader trains on one in {size} of "
                 f"them. {_HOW_TO_SHARE_ONCE}")
 
     # ---- losses on an accelerator
@@ -221,7 +221,7 @@ class Observer:
             self._coming.begin(place, ids, losses, None)
             weights = None if epoch.weights is None else torch.take(epoch.table_beside(ids), ids).to(losses.dtype)
         else:
-            # A copy: the loader may use its memory again.
+            # A copy: the loader may reuse its memory.
             numbers = ids.numpy().copy() if isinstance(ids, torch.Tensor) else np.array(ids)
             epoch = self._before.epoch if self._before is not None and self._is_late(numbers) else self._epoch
             looked_up = None if epoch.weights is None else epoch.weights_of(numbers, self._begun)
@@ -235,7 +235,7 @@ class Observer:
         self._take(wait=True)
 
     def take_arrived(self) -> None:
-        """Takes losses that have come from a device, and waits for none."""
+        """Records the losses that have arrived from a device, without waiting for others."""
         self._take(wait=False)
 
     def _take(self, *, wait: bool) -> None:
@@ -246,13 +246,13 @@ class Observer:
         try:
             self._record(batch.ids, batch.losses)
         except InvalidArgument as error:
-            raise InvalidArgument(f"epoch {batch.epoch}, batch {batch.number}, told when its losses had come from the "
-                                  f"device: {error}") from None
+            raise InvalidArgument(f"epoch {batch.epoch}, batch {batch.number}, reported when its losses arrived from "
+                                  f"the device: {error}") from None
 
-    # ---- losses of the epoch before
+    # ---- losses of the previous epoch
 
     def _is_late(self, ids: NDArray[Any]) -> bool:
-        """Whether a batch is one of the epoch before: the next one of it, or one that cannot be of this epoch."""
+        """Whether a batch belongs to the previous epoch: it is its next one, or it cannot belong to this epoch."""
         assert self._before is not None
         missing = self._before.missing
         if len(ids) > len(missing):
@@ -278,37 +278,37 @@ class Observer:
         return before.epoch
 
     def _report(self, before: _Before) -> None:
-        """Says that samples of the epoch before were never observed, once the losses of this one begin to come."""
+        """Warns that samples of the previous epoch were never observed, once losses of this one arrive."""
         if before.reported:
             return
         before.reported = True
         missing, size, batch_size = len(before.missing), self._ranks.size, before.epoch.first_batch
         observed = before.handed_out - missing
-        cause = ("call sampler.observe(ids, losses) for every batch; PruningSampler(..., bad_losses=\"keep\") takes "
+        cause = ("call sampler.observe(ids, losses) for every batch; PruningSampler(..., bad_losses=\"keep\") accepts "
                  "batches whose losses are not finite")
         is_a_part = abs(observed * size - before.handed_out) <= size * batch_size < before.handed_out / 2
         if size > 1 and is_a_part:
-            cause = f"they seem to have been shared out twice, over {size} ranks each time. {_HOW_TO_SHARE_ONCE}"
+            cause = f"they seem to have been sharded twice, over {size} ranks each time. {_HOW_TO_SHARE_ONCE}"
         elif missing < batch_size:
-            cause = (f"the loader seems to drop its last batch; make the sampler with batch_size={batch_size}, and no "
-                     "sample is drawn in vain")
+            cause = (f"the loader seems to drop its last batch; make the sampler with batch_size={batch_size}, so "
+                     "that no sample is drawn for nothing")
         warnings.warn(f"epoch {before.epoch.number}: {before.handed_out} samples were handed out and {observed} "
                       f"observed: {cause}", RuntimeWarning, stacklevel=5)
 
     # ---- several ranks
 
     def exchange(self) -> None:
-        """Tells the pruner what all ranks have observed; collective."""
+        """Gives the pruner what all ranks have observed; collective."""
         self.settle()
         if self._ranks.size == 1:
             return
         pruner = self._pruner
         (ids, losses), (late_ids, late_losses) = self._ranks.gather(self._local.take(), {
-            "epoch": self._epoch.number, "the samples that were not observed": pruner.pending_count})
-        if pruner.epoch < 0:  # an initial pass may have been shared out with repeats, or not at all
+            "epoch": self._epoch.number, "the number of unobserved samples": pruner.pending_count})
+        if pruner.epoch < 0:  # an initial pass may have been sharded with repeats, or not at all
             ids, first = np.unique(ids, return_index=True)
             losses = losses[first]
-        if len(late_ids) > 0:  # before what is newer
+        if len(late_ids) > 0:  # before the newer ones
             self._tell_late(late_ids, late_losses)
         known = ~np.isnan(losses)
         if not known.all():
@@ -317,7 +317,7 @@ class Observer:
             self._tell(ids[known], losses[known])
 
 
-_HOW_TO_SHARE_ONCE = ("A framework has put a sampler of its own around this one: give Fabric's setup_dataloaders and "
+_HOW_TO_SHARE_ONCE = ("A framework has wrapped this sampler in its own: give Fabric's setup_dataloaders and "
                       "Lightning's Trainer use_distributed_sampler=False, and see docs/frameworks.md for accelerate")
 
 

@@ -1,4 +1,4 @@
-"""What a sampler hands out in one pass, in a form that torchdata's StatefulDataLoader can keep and take up again."""
+"""What a sampler hands out in one pass, in a form that torchdata's StatefulDataLoader can save and resume."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -13,14 +13,14 @@ from .. import InvalidArgument
 if TYPE_CHECKING:
     from ._sampler import PruningSampler
 
-_PIECE = 4096  # ids that become numbers of Python at a time
+_PIECE = 4096  # ids converted to Python integers at a time
 
 
 class LossLog:
-    """What is observed from a moment on, in memory that states share.
+    """What is observed from some moment on, in memory that states share.
 
-    A loader with workers asks for the state when it fetches a batch, long before that is trained. So a state refers to
-    this, and has what came later when it is written.
+    A loader with workers asks for the state when it fetches a batch, long before that batch is trained on. So a state
+    refers to this log and includes what came later, up to the moment it is written.
     """
 
     def __init__(self, base: Mapping[str, torch.Tensor], most: int) -> None:
@@ -46,8 +46,8 @@ class Pass:
     def __init__(self, sampler: "PruningSampler", begins_later: bool) -> None:
         self._sampler = sampler
         self._part: NDArray[np.int64] | None = None if begins_later else sampler._begin_pass()
-        self._given = 0  # up to the end of the piece that was given last
-        self._piece: Iterator[int] | None = None  # the numbers of that piece which are left
+        self._given = 0  # up to the end of the last piece
+        self._piece: Iterator[int] | None = None  # what is left of that piece
 
     def ids(self) -> Iterator[Iterator[int]]:
         """All ids, piece by piece."""
@@ -82,7 +82,7 @@ class Pass:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         if self._given > 0:
-            raise InvalidArgument("PruningSampler: this pass has begun; load a state before the first batch")
+            raise InvalidArgument("PruningSampler: this pass has already begun; load a state before the first batch")
         if state:
             self._part = self._sampler._resume_pass(state)
 

@@ -1,4 +1,4 @@
-"""What a sampler needs of torch.distributed."""
+"""What a sampler needs from torch.distributed."""
 
 import hashlib
 import time
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from .. import InvalidArgument
 
 
-ROUNDING = 1e-6  # a loss so little below 0 is 0
+ROUNDING = 1e-6  # a loss below 0 by at most this counts as 0
 
 Observed = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Ids and their losses."""
 
 
 class Ranks:
-    """The processes that train together; a single one where torch.distributed is not in use."""
+    """The processes that train together; a single one if torch.distributed is not in use."""
 
     def __init__(self, group: dist.ProcessGroup | None = None) -> None:
         self._group = group
@@ -32,7 +32,7 @@ class Ranks:
         return dist.get_world_size(self._group) if active else 1
 
     def require_unchanged(self) -> None:
-        """Raises if the processes were joined after this was made: each would then train on everything."""
+        """Raises if the process group was initialised after this was made: each would then train on everything."""
         if self._current_size() != self.size:
             raise InvalidArgument(f"PruningSampler: it was made for {self.size} ranks, now there are "
                                   f"{self._current_size()}; make it after torch.distributed.init_process_group")
@@ -46,13 +46,13 @@ class Ranks:
         for column, (name, value) in enumerate(values.items()):
             others = [rank for rank in range(self.size) if numbers[rank, column] != numbers[self.rank, column]]
             if (numbers[:, column] != numbers[0, column]).any():
-                raise InvalidArgument(f"{where}: the ranks disagree on {name}: here it is {value}, not so on the ranks "
+                raise InvalidArgument(f"{where}: the ranks disagree on {name}: here it is {value}, but not on ranks "
                                       f"{others}; it must be the same on all")
 
     def gather(self, parts: "Sequence[Observed]", progress: Mapping[str, int]) -> "list[Observed]":
-        """The ids and losses of all ranks, each of which may have a different number; several such at once.
+        """The ids and losses of all ranks, whose numbers may differ; several pairs of arrays at once.
 
-        Ranks that have diverged are found here: `progress` holds, by name, what must be the same on all.
+        Ranks that have diverged are detected here: `progress` holds, by name, what must be the same on all.
         """
         numbers = self._gather_numbers([*(len(ids) for ids, _ in parts), *progress.values()])
         for column, name in enumerate(progress, len(parts)):
@@ -93,7 +93,7 @@ def _wait_until_released(tensors: Sequence[torch.Tensor]) -> None:
     """Waits until nobody else holds these tensors.
 
     Gloo's threads release them a little after a collective returns. The last thread to do so needs the interpreter for
-    it, and a worker that a DataLoader forks at that moment hangs for ever (seen with Python 3.11).
+    it, and a worker that a DataLoader forks at that moment hangs forever (seen with Python 3.11).
     """
     use_count = getattr(torch.Tensor, "_use_count", None)  # not a public method; without it, wait long enough
     if use_count is None:
@@ -105,10 +105,10 @@ def _wait_until_released(tensors: Sequence[torch.Tensor]) -> None:
 
 
 class LocalLosses:
-    """What this rank has observed and the others do not know yet.
+    """What this rank has observed and the others do not have yet.
 
     A sample that fills up the last batches of a rank belongs to another rank, which reports its loss; here it is
-    accepted and left out.
+    accepted and ignored.
     """
 
     _ELSEWHERE, _EXPECTED, _OBSERVED, _REPEAT, _REPEATED = range(5)
@@ -128,11 +128,11 @@ class LocalLosses:
 
     @property
     def observed(self) -> Observed:
-        """What was added since it was taken."""
+        """What was added since the last `take`."""
         return _joined(self._batches)
 
     def expect(self, own: NDArray[np.int64], repeats: NDArray[np.int64]) -> None:
-        """These samples are handed to this rank, the repeats to another one as well."""
+        """These samples are handed to this rank; the repeats are handed to another one as well."""
         self._status = np.full(self._sample_count, self._ELSEWHERE, np.uint8)
         self._status[repeats] = self._REPEAT
         self._status[own] = self._EXPECTED
@@ -146,11 +146,11 @@ class LocalLosses:
         return ids[handed_out]
 
     def owed(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of these samples whose loss this rank has to bring."""
+        """Those of these samples whose loss this rank must report."""
         return ids[self._status[ids] == self._EXPECTED] if self._status is not None else ids[:0]
 
     def add(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
-        """Takes the losses of a batch, or refuses all of them. One that is kept out though it is bad becomes NaN."""
+        """Adds the losses of a batch, or refuses all of them. A bad loss that is not refused becomes NaN."""
         ids, losses = self._checked(ids, losses)
         if self._status is not None:
             status = self._status[ids]
@@ -162,11 +162,11 @@ class LocalLosses:
         self._batches.append((ids, losses))
 
     def add_late(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
-        """Takes losses of the epoch before."""
+        """Adds losses of the previous epoch."""
         self._late.append(self._checked(ids, losses))
 
     def take(self) -> tuple[Observed, Observed]:
-        """All of it, once: losses of this epoch, and of the one before."""
+        """Removes and returns all losses: those of this epoch, and those of the previous one."""
         taken = _joined(self._batches), _joined(self._late)
         self._batches, self._late = [], []
         return taken
@@ -180,7 +180,7 @@ class LocalLosses:
         self._refuse_if((ids < 0) | (ids >= self._sample_count), ids,
                         f"does not exist; ids lie between 0 and {self._sample_count - 1}")
         ordered = np.sort(ids)
-        self._refuse_if(ordered[1:] == ordered[:-1], ordered[1:], "is twice in the batch; each counts once")
+        self._refuse_if(ordered[1:] == ordered[:-1], ordered[1:], "appears twice in the batch; each counts once")
         bad = ~((losses >= -ROUNDING) & np.isfinite(losses))
         if self._learns and not self._keeps_bad:
             self._refuse_if(bad, ids, "has a loss that is negative or not finite")
@@ -191,7 +191,7 @@ class LocalLosses:
             first, *others = ids[wrong].tolist()
             named = ", ".join(map(str, others[:self._MOST_NAMED]))
             more = f" and {len(others) - self._MOST_NAMED} more" if len(others) > self._MOST_NAMED else ""
-            also = f" (as {named}{more})" if others else ""
+            also = f" (also {named}{more})" if others else ""
             raise InvalidArgument(f"observe: sample {first} {reason}{also}; nothing was recorded")
 
 

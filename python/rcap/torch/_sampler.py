@@ -26,27 +26,27 @@ from ._watch import Watch, report_on
 class PruningSampler(Sampler[int]):
     """Yields the samples a pruner selects for an epoch, in random order, and takes their losses.
 
-    Give it to a DataLoader as `sampler`, never as something to be sharded again. Without `set_epoch` a full pass moves
-    on to the next epoch. A pass that was broken off goes on with the samples that have not been observed, and so does
-    one after `load_state_dict`.
+    Give it to a DataLoader as `sampler`, and do not let anything shard it again. Without `set_epoch` a full pass moves
+    on to the next epoch. After an interrupted pass, the next one continues with the samples that have not been
+    observed, and so does the first one after `load_state_dict`.
 
     With several ranks, making the sampler, iterating over it and moving to another epoch are collective: every rank
     must do them, in the same order.
 
     Args:
         pruner: Selects the samples.
-        batch_size: Of a loader that drops its last, smaller batch. The epoch then holds whole batches only.
-        group: Of torch.distributed, if not the default one.
-        hands_out: What a pass yields where a part of the epoch has been observed: the "rest", or the "whole", for a
-            framework that itself skips the batches that are done.
+        batch_size: The batch size of a loader that drops its last, smaller batch. An epoch then has whole batches only.
+        group: The process group of torch.distributed, if not the default one.
+        hands_out: What a pass yields if part of the epoch has been observed: the "rest", or the "whole" epoch, for a
+            framework that skips the finished batches itself.
         counts_epochs: Whether a full pass moves on to the next epoch. If not, only `set_epoch` does, and the length is
             always that of a whole epoch: a framework asks for it at any time, counts the batches of a resumed epoch
             from its beginning, and makes iterators that it throws away.
-        bad_losses: Whether a loss that is negative or not finite is an error ("raise"), or its sample keeps the loss
-            that it had ("keep"): a gradient scaler skips batches that overflow.
-        watch: Whether `report` shall tell losses and coverage of the classes. Costs 4 bytes a sample, and about
-            15 microseconds a batch.
-        class_names: What `report` calls the classes, in the order of their numbers, if not by number.
+        bad_losses: Whether a loss that is negative or not finite is an error ("raise"), or its sample keeps its
+            previous loss ("keep"), for gradient scalers, which skip batches that overflow.
+        watch: Whether `report` includes the losses and the coverage of the classes. Costs 4 bytes per sample and about
+            15 microseconds per batch.
+        class_names: What `report` calls the classes, in the order of their numbers; by default their numbers.
 
     Raises:
         InvalidArgument: If batch_size is below 1, there is not one name for each class, or the ranks disagree on the
@@ -73,7 +73,7 @@ class PruningSampler(Sampler[int]):
         self.join()
 
     def join(self) -> None:
-        """Joins the ranks, where these are started after the sampler was made. All must call it.
+        """Joins the ranks if they were started after the sampler was made. All must call it.
 
         Raises:
             InvalidArgument: If the ranks disagree on the pruner.
@@ -97,21 +97,22 @@ class PruningSampler(Sampler[int]):
                 self._epoch.phase = Phase.HANDED_OUT
 
     def loader(self, dataset: Any, **options: Any) -> DataLoader[Any]:
-        """A loader of `(batch, ids)` over what is selected, the ids as arrays of NumPy.
+        """A loader that yields `(batch, ids)` of the selected samples, the ids as NumPy arrays.
 
-        What `DataLoader(Indexed(dataset), sampler=self, collate_fn=with_ids(), **options)` is, a batch at a time.
+        The same as `DataLoader(Indexed(dataset), sampler=self, collate_fn=with_ids(), **options)`, but it fetches whole
+        batches at a time.
 
         Args:
             dataset: The data set whose labels the pruner has.
-            **options: Of the DataLoader.
+            **options: Options of the DataLoader.
 
         Raises:
             InvalidArgument: If the data set has another number of samples, an option says which samples to take, or
-                last batches are dropped and the sampler does not know their size.
+                drop_last is given and the sampler was not made with this batch_size.
         """
         for name in ("sampler", "batch_sampler", "shuffle"):
             if options.get(name):
-                raise InvalidArgument(f"loader: {name} says which samples to take, as the pruner does; leave it out")
+                raise InvalidArgument(f"loader: {name} says which samples to take, but the pruner does; leave it out")
         batch_size, drops = options.pop("batch_size", 1), options.pop("drop_last", False)
         if drops and self._batch_size != batch_size:
             raise InvalidArgument(f"loader: drop_last with batches of {batch_size}; make the sampler with "
@@ -120,7 +121,7 @@ class PruningSampler(Sampler[int]):
         if batch_size is None:
             return DataLoader(indexed, sampler=self, batch_size=None, **options)
         options["collate_fn"] = with_ids(options.get("collate_fn"))
-        batches: Any = PruningBatchSampler(self, batch_size, drops)  # arrays; to the types of DataLoader, lists
+        batches: Any = PruningBatchSampler(self, batch_size, drops)  # arrays, where DataLoader's types say lists
         return DataLoader(indexed, batch_sampler=batches, **options)
 
     @property
@@ -130,13 +131,13 @@ class PruningSampler(Sampler[int]):
 
     @property
     def epoch_done(self) -> bool:
-        """Whether all that this epoch trains on has been observed."""
+        """Whether everything that this epoch trains on has been observed."""
         self._observer.settle()
         return self._epoch.phase is not Phase.COMING and self._share(self._pending_count()) == 0
 
     @property
     def any_observed(self) -> bool:
-        """Whether this rank has given the loss of any sample of the epoch, or knows one from another rank."""
+        """Whether any sample of the epoch has been observed, by this rank or, as of the last exchange, by another."""
         self._observer.settle()
         epoch = self._epoch
         return epoch.phase is not Phase.COMING and (
@@ -149,17 +150,17 @@ class PruningSampler(Sampler[int]):
 
     @property
     def drops_last(self) -> bool:
-        """Whether an epoch holds whole batches only."""
+        """Whether an epoch has whole batches only."""
         return self._batch_size is not None
 
     def batches_done(self, batch_size: int) -> int:
-        """How many batches of the epoch have been trained."""
+        """How many batches of the epoch have been trained on."""
         self._observer.settle()
         whole, rest = self._share(len(self._epoch.ids)), self._share(self._pending_count())
         return math.ceil(whole / batch_size) - math.ceil(rest / batch_size)
 
     def set_epoch(self, epoch: int) -> None:
-        """Says which epoch the next pass is, and selects its samples. Saying it again changes nothing.
+        """Sets the epoch of the next pass and selects its samples. Setting it again changes nothing.
 
         Raises:
             InvalidArgument: If the epoch lies before the last one.
@@ -175,10 +176,10 @@ class PruningSampler(Sampler[int]):
         self._epoch.phase, self._epoch.part = Phase.SELECTED, NOTHING
 
     def __len__(self) -> int:
-        """How many samples the pass under way hands out on this rank; between passes, the next one.
+        """How many samples the current pass yields on this rank; between passes, the next one.
 
-        Selects nothing, and other ranks take no part. So the length of a coming epoch is what the method can tell
-        beforehand. InfoBatch cannot: it has no length until `set_epoch` or the next pass.
+        Selects nothing and is not collective, so the length of a coming epoch is known only if the method can tell it
+        in advance. InfoBatch cannot: it has no length until `set_epoch` or the next pass.
 
         Raises:
             TypeError: If the length is not known yet, as for any object without one.
@@ -200,11 +201,11 @@ class PruningSampler(Sampler[int]):
         return IdIterator.over(self._make_pass())
 
     def _make_pass(self) -> Pass:
-        # A loader may load a state after it has made its iterator: what is missing until then is missed later.
+        # A loader may load a state after it has made its iterator: initial losses are required only later.
         return Pass(self, begins_later=wants_initial_losses(self.pruner))
 
     def _begin_pass(self) -> NDArray[np.int64]:
-        """The samples that a new pass hands out."""
+        """Begins a new pass; returns the samples that it hands out."""
         self._ranks.require_unchanged()
         if self._epoch.phase is Phase.COMING:
             self._enter(self.epoch)
@@ -230,7 +231,7 @@ class PruningSampler(Sampler[int]):
         return self._observer.log()
 
     def _resume_pass(self, state: Mapping[str, Any]) -> NDArray[np.int64]:
-        """The rest of a pass that `Pass.state_dict` tells of; what was fetched and not observed comes first."""
+        """The rest of a pass from its `Pass.state_dict`; samples that were fetched but not observed come first."""
         wanted = self.epoch
         self.load_state_dict(state)
         part, done, count = state["part"].numpy(), int(state["done"]), int(state["count"])
@@ -247,27 +248,27 @@ class PruningSampler(Sampler[int]):
         return rest
 
     def observe(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], losses: torch.Tensor) -> torch.Tensor:
-        """Records the losses of a batch. Before the first epoch these are the initial ones that some methods want.
+        """Records the losses of a batch. Before the first epoch these are the initial losses that some methods need.
 
-        Losses on an accelerator are copied to the host while the loop goes on. They are told to the pruner when they
-        have arrived, at the latest at the end of the epoch, in `synchronize` and in `state_dict`; so what is wrong
-        with them is told late, too. Losses that come after a loader has asked for the next epoch are taken as well.
+        Losses on an accelerator are copied to the host while the loop goes on and recorded when they arrive, at the
+        latest at the end of the epoch, in `synchronize` or in `state_dict`. A bad loss is therefore reported late, too.
+        Losses that come after a loader has asked for the next epoch are recorded as well.
 
         Args:
-            ids: Of the samples, as the loader gave them.
-            losses: One for each (reduction="none"), on any device.
+            ids: The ids of the samples, as the loader gave them.
+            losses: One loss for each id (reduction="none"), on any device.
 
         Returns:
-            The mean of the losses to differentiate, weighted where the method weighs.
+            The mean of the losses to differentiate, weighted if the method has weights.
 
         Raises:
-            InvalidArgument: If losses were reduced, are negative or not finite, or are not those of samples of this
-                epoch, each once. Nothing is recorded then.
+            InvalidArgument: If losses were reduced, are negative or not finite, or do not belong to samples of this
+                epoch, each once. In that case nothing is recorded.
         """
         return self._observer.observe(ids, losses)
 
     def observe_classes(self, errors: torch.Tensor | NDArray[Any] | Sequence[float]) -> None:
-        """Tells the error of every class on held-out data; RCAP's robust rule goes by these from then on.
+        """Records the error of every class on held-out data; RCAP's robust rule follows these from then on.
 
         With several ranks all must call it, with the same numbers.
 
@@ -276,7 +277,7 @@ class PruningSampler(Sampler[int]):
 
         Raises:
             InvalidArgument: If there is not one error for each class, any is negative or not finite, the ranks
-                disagree, or the method does not judge classes. Nothing is changed then.
+                disagree, or the method does not judge classes. In that case nothing is changed.
         """
         if isinstance(errors, torch.Tensor):
             errors = errors.detach().cpu()
@@ -285,9 +286,9 @@ class PruningSampler(Sampler[int]):
         self.pruner.observe_classes(told)
 
     def synchronize(self) -> None:
-        """Waits for losses that are still on a device, and exchanges them with the other ranks: all must call it.
+        """Waits for losses that are still on a device, and exchanges losses between the ranks; all must call it.
 
-        The next epoch does it on its own; before `state_dict` in mid-epoch it has to be called.
+        The next epoch does this by itself. In mid-epoch, call it before `state_dict`.
 
         Raises:
             InvalidArgument: If the ranks have diverged.
@@ -297,10 +298,10 @@ class PruningSampler(Sampler[int]):
     def report(self) -> Report:
         """How the run is doing: what the epoch selects of each class and, with watch=True, losses and coverage.
 
-        Not collective, and the same on every rank: selections are known to all, and losses count when the ranks have
+        Not collective, and the same on every rank: all ranks know the selections, and losses count once the ranks have
         exchanged them, which the next epoch and `synchronize` do. Losses on a device are not waited for.
 
-        Costs a look at every selected sample; with watch=True, at every sample.
+        Takes one pass over the selected samples; with watch=True, over all samples.
         """
         self._observer.take_arrived()
         epoch = self._epoch
@@ -308,17 +309,17 @@ class PruningSampler(Sampler[int]):
         return report_on(self.pruner, epoch, self._trained_ids(), observed, self._watch, self._class_names)
 
     def state_dict(self) -> dict[str, torch.Tensor]:
-        """All state, the same on every rank and for any number of ranks, as the bytes of a tensor.
+        """All state, as bytes in a tensor: the same on every rank, and for any number of ranks.
 
-        Holds what was observed, not what workers have fetched ahead.
+        It holds what was observed, not what workers have prefetched.
 
         Raises:
             InvalidArgument: If `synchronize` has to be called first.
         """
         self._observer.settle()
         if self._observer:
-            raise InvalidArgument("state_dict: this rank holds losses that the others do not know; call synchronize() "
-                                  "on all ranks first. A StatefulDataLoader of torchdata asks for states as it likes: "
+            raise InvalidArgument("state_dict: this rank holds losses that the others do not have; call synchronize() "
+                                  "on all ranks first. torchdata's StatefulDataLoader asks for states at any time: "
                                   "give it batch_sampler=PruningBatchSampler(sampler, batch_size)")
         state = {"pruner": torch.frombuffer(bytearray(self.pruner.state()), dtype=torch.uint8)}
         return state if self._watch is None else state | self._watch.state()
@@ -327,7 +328,7 @@ class PruningSampler(Sampler[int]):
         """Continues exactly where `state_dict` was called, also with another number of ranks or workers.
 
         Raises:
-            StateMismatch: If it is no such state, or one of other data, another method or other options.
+            StateMismatch: If it is not such a state, or belongs to other data, another method or other options.
         """
         if "pruner" not in state:
             raise StateMismatch("load_state_dict: not a state of PruningSampler: it has no \"pruner\"")
@@ -342,7 +343,7 @@ class PruningSampler(Sampler[int]):
     def select_ahead(self) -> None:
         """Begins to select the next epoch in a thread, while the loop evaluates or saves. All ranks must call it.
 
-        The selections are those that are made without it.
+        The selections are the same as without it.
 
         Raises:
             InvalidArgument: If samples of the epoch under way have not been observed yet.
@@ -383,7 +384,7 @@ class PruningSampler(Sampler[int]):
                      self.pruner.clipped_part)
 
     def _pending_count(self) -> int:
-        """How many samples of the epoch have not been observed; of the pruner's, which may be ahead."""
+        """How many samples of the epoch have not been observed; the pruner itself may be an epoch ahead."""
         return self.pruner.pending_count if self._ahead is None else 0
 
     def _remaining(self) -> NDArray[np.int64]:
@@ -398,19 +399,19 @@ class PruningSampler(Sampler[int]):
         return ids[pending[ids]]
 
     def _share(self, count: int) -> int:
-        """How many of `count` samples each rank takes, the same on all; together possibly more than there are."""
+        """How many of `count` samples each rank takes: the same on all, in total possibly more than there are."""
         if self._batch_size is None:
             return math.ceil(count / self._ranks.size)
         return count // (self._batch_size * self._ranks.size) * self._batch_size
 
     def _trained_ids(self) -> NDArray[np.int64]:
-        """What all ranks together train on in this epoch, without repeats."""
+        """The samples that all ranks together train on in this epoch, without repeats."""
         return self._epoch.ids[:self._share(len(self._epoch.ids)) * self._ranks.size]
 
     def _part(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What this rank takes: every size-th sample.
+        """The samples that this rank takes: every size-th one.
 
-        The first samples of the epoch fill up, also after a resume, so that the same ones are trained twice.
+        The first samples of the epoch fill up the rest, also after resuming, so that the same ones are trained twice.
         """
         count = self._share(len(ids)) * self._ranks.size
         if count > len(ids):
@@ -421,7 +422,7 @@ class PruningSampler(Sampler[int]):
         count = planned_count(self.pruner, epoch)
         if count is None:
             where = " on all ranks" if self._ranks.size > 1 else ""
-            raise TypeError(f"PruningSampler: how long epoch {epoch} of {self.pruner.method} is, is not known yet; "
+            raise TypeError(f"PruningSampler: the length of epoch {epoch} of {self.pruner.method} is not known yet; "
                             f"call set_epoch({epoch}){where} first")
         return self._share(count)
 
@@ -430,11 +431,11 @@ class PruningSampler(Sampler[int]):
         return f"PruningSampler({self.pruner!r}{ranks})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and other processes, which have no part in the group of this one: it is joined there."""
+        """For copies and other processes: they do not share the process group, and join their own."""
         self._observer.settle()
         if self._observer:
-            raise InvalidArgument("PruningSampler: this rank holds losses that the others do not know; call "
-                                  "synchronize() on all ranks before it is copied")
+            raise InvalidArgument("PruningSampler: this rank holds losses that the others do not have; call "
+                                  "synchronize() on all ranks before you copy it")
         kept = self.__dict__.copy()
         for name in ("_ranks", "_observer", "_group"):
             del kept[name]

@@ -1,4 +1,4 @@
-"""What a run will need: losses before it, and so many steps."""
+"""What a run will need: losses before it, and how many steps."""
 
 from typing import TYPE_CHECKING
 
@@ -20,29 +20,29 @@ def keeps_length(pruner: Pruner) -> bool:
 
 
 def planned_count(pruner: Pruner, epoch: int) -> int | None:
-    """How many samples an epoch will hold; None where the method cannot tell beforehand."""
+    """How many samples an epoch will have; None if the method cannot tell in advance."""
     until, before = pruner.planned_batches(epoch + 1, 1), pruner.planned_batches(epoch, 1)
     return None if until is None or before is None else until - before
 
 
 def total_steps(sampler: "PruningSampler", epochs: int, batch_size: int) -> int:
-    """How many batches each rank makes in a run, for a learning rate that falls over exactly these.
+    """How many batches each rank makes in a run, for a learning rate schedule of exactly that length.
 
     Args:
-        sampler: The one of the run.
-        epochs: Of the whole run.
-        batch_size: Of one rank's loader.
+        sampler: The sampler of the run.
+        epochs: Epochs of the whole run.
+        batch_size: Batch size of one rank's loader.
 
     Raises:
-        InvalidArgument: If the method cannot tell beforehand (InfoBatch without batch_size), or epochs is negative
-            or batch_size below 1.
+        InvalidArgument: If the method cannot tell in advance (InfoBatch without batch_size), epochs is negative, or
+            batch_size is below 1.
     """
     pruner, whole = sampler.pruner, batch_size * sampler.rank_count
-    steps = pruner.planned_batches(epochs, whole)  # refuses epochs and batches that cannot be
+    steps = pruner.planned_batches(epochs, whole)  # refuses invalid epochs and batch sizes
     if sampler.drops_last:
         counts = [planned_count(pruner, epoch) for epoch in range(epochs)]
         steps = None if None in counts else sum(count // whole for count in counts if count is not None)
     if steps is None:
-        raise InvalidArgument(f"total_steps: {pruner.method} cannot tell beforehand how many batches it makes; give "
-                              "InfoBatch the epochs and the batch_size (of all ranks), or let the rate fall by epoch")
+        raise InvalidArgument(f"total_steps: {pruner.method} cannot tell in advance how many batches it makes; give "
+                              "InfoBatch epochs and batch_size (of all ranks), or use a schedule by epoch")
     return steps

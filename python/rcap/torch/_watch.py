@@ -1,4 +1,4 @@
-"""What a sampler remembers for who watches it: how often each sample was selected, and the losses of the classes."""
+"""What a sampler made with watch=True remembers: how often each sample was selected, and the losses of the classes."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _BEFORE_TRAINING = -1
 
 @dataclasses.dataclass(eq=False)
 class ClassLosses:
-    """The losses of an epoch, summed up by class."""
+    """The losses of an epoch, summed by class."""
 
     epoch: int
     sums: NDArray[np.float64]
@@ -28,7 +28,7 @@ class ClassLosses:
         return ClassLosses(epoch, np.zeros(class_count), np.zeros(class_count, np.int64))
 
     def add(self, classes: NDArray[Any], losses: NDArray[Any]) -> None:
-        known = np.isfinite(losses)  # a method that does not learn takes any numbers
+        known = np.isfinite(losses)  # a method that does not learn accepts any numbers
         if not known.all():
             classes, losses = classes[known], losses[known]
         np.add.at(self.sums, classes, losses.astype(np.float64, copy=False))
@@ -36,7 +36,7 @@ class ClassLosses:
 
 
 class Watch:
-    """Counts selections and losses as they reach the pruner; so all ranks count the same."""
+    """Counts selections and losses as they reach the pruner, so that all ranks count the same."""
 
     def __init__(self, pruner: Pruner) -> None:
         self._labels = pruner.labels
@@ -49,7 +49,7 @@ class Watch:
         self._losses_before = ClassLosses.of(_BEFORE_TRAINING, self._class_count)
 
     def begin_epoch(self, number: int, ids: NDArray[np.int64], clipped_part: float) -> None:
-        """An epoch selects these samples. It counts once, however often it is told, as after a state was loaded."""
+        """Counts an epoch that selects these samples: once, even if it begins again after a state was loaded."""
         if number == self.epoch:
             return
         if self.epoch == _BEFORE_TRAINING:
@@ -59,25 +59,25 @@ class Watch:
         self._losses_before, self._losses = self._losses, ClassLosses.of(number, self._class_count)
 
     def add(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
-        """Takes losses of this epoch."""
+        """Adds losses of this epoch."""
         self._losses.add(self._labels[ids], losses)
 
     def add_late(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
-        """Takes losses of the epoch before."""
+        """Adds losses of the previous epoch."""
         self._losses_before.add(self._labels[ids], losses)
 
     def latest_losses(self) -> ClassLosses | None:
-        """Those of this epoch as soon as there are any, else those of the one before."""
+        """Those of this epoch as soon as there are any, otherwise those of the previous one."""
         return next((each for each in (self._losses, self._losses_before) if each.counts.any()), None)
 
     def seen_by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many samples of each class were ever selected, and how often altogether."""
+        """How many samples of each class were ever selected, and how often in total."""
         seen = np.bincount(self._labels[self.times > 0], minlength=self._class_count)
         often = np.bincount(self._labels, weights=self.times, minlength=self._class_count)  # exact below 2^53
         return seen, often.astype(np.int64)
 
     def state(self) -> dict[str, torch.Tensor]:
-        """Everything, in tensors of its own."""
+        """Everything, as copies in tensors."""
         both = self._losses, self._losses_before
         return {"watch.times": torch.from_numpy(self.times.copy()),
                 "watch.epochs": torch.tensor([self.since, self.epoch, *(each.epoch for each in both)]),
@@ -87,7 +87,7 @@ class Watch:
 
     @staticmethod
     def of(pruner: Pruner, state: Mapping[str, torch.Tensor]) -> "Watch":
-        """Goes on from a state, or begins anew where the sampler that wrote it was not watched."""
+        """Continues from a state, or starts from scratch if the sampler that wrote it was not watched."""
         watch = Watch(pruner)
         if "watch.times" not in state:
             return watch
@@ -107,7 +107,7 @@ class Watch:
 
 def report_on(pruner: Pruner, epoch: Epoch, ids: NDArray[np.int64], observed: int, watch: Watch | None,
               names: tuple[str, ...] | None) -> Report:
-    """What is known of an epoch that trains on `ids`."""
+    """The report on an epoch that trains on `ids`."""
     counts = np.bincount(pruner.labels[ids], minlength=pruner.class_count)
     report = Report(
         method=pruner.method, epoch=epoch.number, sample_count=pruner.sample_count, selected=len(ids),

@@ -15,14 +15,14 @@ void list_options(OptionFields& fields, BanditOptions& options) {
     fields.number("confidence", options.confidence, "K", "weight of the variance",
                   Range::between(0, 1e6));
   } else {
-    fields.number("epsilon", options.epsilon, "E", "part of the budget that is random",
+    fields.number("epsilon", options.epsilon, "E", "fraction of the budget drawn at random",
                   Range::between(0, 1));
   }
   fields.count("period", options.period, "T", "epochs between selections", Range::at_least(1));
   fields.choice("start", options.start, {"first-loss", "zero", "one"},
-                "running mean before the first loss: that loss, 0 or 1");
+                "running mean to start from: the first loss, 0 or 1");
   fields.flag("full_first_epoch", options.full_first_epoch,
-              "all data until a loss is known; off: a random subset");
+              "select all samples until a loss is known; off: a random subset");
 }
 
 BanditPruner::BanditPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,

@@ -42,15 +42,18 @@ SampleSet samples_below(std::span<const float> values, double mean) {
 
 void list_options(OptionFields& fields, InfoBatchOptions& options) {
   fields
-      .count("epochs", options.epochs, "E", "epochs of the whole run: they tell when pruning ends",
-             Range::at_least(1))
+      .count("epochs", options.epochs, "E",
+             "epochs of the whole run, which decide when pruning ends",
+             Range::between(1, MostEpochs))
       .required();
-  fields.count("batch_size", options.batch_size, "B",
-               "of the run: shortens it to the pruning rate; else the rate has no effect",
-               Range::between(1, 2'147'483'647));
+  fields.count(
+      "batch_size", options.batch_size, "B",
+      "batch size of the run, to shorten it to the pruning rate; without it the rate has no effect",
+      Range::between(1, 2'147'483'647));
   fields.number("prune_probability", options.prune_probability, "P",
-                "part of the samples below the mean loss that is left out", Range::proper_part());
-  fields.number("annealing", options.annealing, "D", "part of the run that prunes",
+                "fraction of the samples below the mean loss that is left out",
+                Range::proper_part());
+  fields.number("annealing", options.annealing, "D", "fraction of the run that prunes",
                 Range::between(0, 1));
 }
 

@@ -19,24 +19,24 @@ float log_of(ClassId class_count) { return static_cast<float>(exact_log(class_co
 }  // namespace
 
 void list_options(OptionFields& fields, RcapOptions& options) {
-  fields.number("beta", options.beta, "B",
-                "temperature of the draw inside a class, 0.001 to 1000, or by the spread of losses",
-                Range::between(1e-3, 1e3), "auto");
+  fields.number(
+      "beta", options.beta, "B",
+      "temperature of the draw inside a class, 0.001 to 1000; auto: from the spread of the losses",
+      Range::between(1e-3, 1e3), "auto");
   fields.choice("class_share", options.class_share, {"robust", "paper", "mass", "group"},
-                "split over the classes: by their error on new data, the printed formula, the "
-                "authors' code, classes equal");
+                "how to split the budget over classes: by error on new data, by the paper's "
+                "formula, as the authors' code does, or with equal class weights");
   fields.choice("initial_loss", options.initial_loss, {"auto", "forward", "log-c", "first-epoch"},
                 "L",
-                "losses before training: as the class share has it, all observed, ln(classes), the "
-                "means of the first epoch, or one number for all",
+                "losses before training: as the class share needs them, all observed, ln(classes), "
+                "class means of the first epoch, or one number for all",
                 Range::above(0));
-  fields.choice(
-      "clip", options.clip, {"auto", "class-max", "log-c", "none"}, "L",
-      "losses are cut at the class's largest first one, at ln(classes), not at all, or at "
-      "a number; auto: class-max, where first losses are the network's",
-      Range::above(0));
+  fields.choice("clip", options.clip, {"auto", "class-max", "log-c", "none"}, "L",
+                "clip losses at the largest first loss of the class, at ln(classes), not at all, "
+                "or at a number; auto: class-max if first losses come from the network",
+                Range::above(0));
   fields.count("min_per_class", options.min_per_class, "K",
-               "kept of each class while the budget allows", Range::at_least(0));
+               "samples kept of each class while the budget allows", Range::at_least(0));
   OptionFields robust;
   list_options(robust, options.robust);
   for (Option option : robust.all()) {

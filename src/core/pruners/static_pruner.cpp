@@ -10,7 +10,7 @@ StaticPruner::StaticPruner(std::string method, std::shared_ptr<const ClassIndex>
                            const CommonOptions& common, SampleSet chosen)
     : Pruner(std::move(method), std::move(classes), common), chosen_(std::move(chosen)) {
   if (chosen_.sample_count() != this->classes().sample_count()) {
-    throw InvalidArgument(formatted("{}: chosen from {} samples, the data set has {}",
+    throw InvalidArgument(formatted("{}: the selection is for {} samples, the data set has {}",
                                     this->method(), chosen_.sample_count(),
                                     this->classes().sample_count()));
   }

@@ -10,7 +10,7 @@ namespace rcap {
 
 void list_options(OptionFields& fields, Rs2Options& options) {
   if (!options.replacement) return;
-  fields.flag("stratified", options.stratified, "every class keeps its part of the data set");
+  fields.flag("stratified", options.stratified, "keep every class in proportion to its size");
 }
 
 Rs2Pruner::Rs2Pruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
@@ -18,7 +18,7 @@ Rs2Pruner::Rs2Pruner(std::shared_ptr<const ClassIndex> classes, const CommonOpti
     : Pruner(options.replacement ? "rs2-replace" : "rs2", std::move(classes), common),
       options_(options) {
   if (options.stratified && !options.replacement) {
-    throw InvalidArgument("rs2: stratified goes with replacement only; use rs2-replace");
+    throw InvalidArgument("rs2: stratified works with replacement only; use rs2-replace");
   }
 }
 

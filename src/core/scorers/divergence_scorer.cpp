@@ -19,8 +19,8 @@ constexpr double SumTolerance = 1e-3;
 
 void check_options(const ClassIndex& classes, const DivergenceOptions& options) {
   if (classes.class_count() < 2) {
-    throw InvalidArgument(formatted(
-        "DivergenceScorer: {} class; predictions move between at least 2", classes.class_count()));
+    throw InvalidArgument(
+        formatted("DivergenceScorer: {} class; there must be at least 2", classes.class_count()));
   }
   if (options.window < 3) {
     throw InvalidArgument(
@@ -117,9 +117,10 @@ void DivergenceScorer::check_rows(std::span<const SampleId> ids,
                                   std::span<const float> probabilities) const {
   const auto width = static_cast<std::size_t>(classes_->class_count());
   if (probabilities.size() % width != 0 || probabilities.size() / width != ids.size()) {
-    throw InvalidArgument(formatted(
-        "DivergenceScorer::add: {} probabilities for {} samples; give {} a sample, one per class",
-        probabilities.size(), ids.size(), width));
+    throw InvalidArgument(
+        formatted("DivergenceScorer::add: {} probabilities for {} samples; give {} per sample, one "
+                  "for each class",
+                  probabilities.size(), ids.size(), width));
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= classes_->sample_count()) {
@@ -148,9 +149,10 @@ void DivergenceScorer::mark_added(std::span<const SampleId> ids) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (missing_.erase_present(ids[i])) continue;
     for (const SampleId earlier : ids.first(i)) missing_.insert(earlier);
-    throw InvalidArgument(formatted(
-        "DivergenceScorer::add: sample {} comes twice in epoch {}; add each once an epoch", ids[i],
-        epoch_));
+    throw InvalidArgument(
+        formatted("DivergenceScorer::add: sample {} appears twice in epoch {}; add each sample "
+                  "once per epoch",
+                  ids[i], epoch_));
   }
 }
 

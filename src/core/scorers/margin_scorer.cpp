@@ -35,9 +35,9 @@ double margin(Row logits, std::size_t label, MarginKind kind) {
 void check(const ClassIndex& classes, std::span<const SampleId> ids, Row logits) {
   const auto width = static_cast<std::size_t>(classes.class_count());
   if (logits.size() % width != 0 || logits.size() / width != ids.size()) {
-    throw InvalidArgument(
-        formatted("MarginScorer::add: {} logits for {} samples; give {} a sample, one per class",
-                  logits.size(), ids.size(), width));
+    throw InvalidArgument(formatted(
+        "MarginScorer::add: {} logits for {} samples; give {} per sample, one for each class",
+        logits.size(), ids.size(), width));
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= classes.sample_count()) {

@@ -43,8 +43,9 @@ RecallScorer::RecallScorer(ClassId class_count)
 
 void RecallScorer::add(std::span<const ClassId> labels, std::span<const ClassId> predictions) {
   if (labels.size() != predictions.size()) {
-    throw InvalidArgument(formatted("RecallScorer::add: {} labels and {} predictions; give as many",
-                                    labels.size(), predictions.size()));
+    throw InvalidArgument(
+        formatted("RecallScorer::add: {} labels and {} predictions; give one prediction per label",
+                  labels.size(), predictions.size()));
   }
   check_range("labels", labels, current_.samples.size());
   check_range("predictions", predictions, current_.samples.size());

@@ -133,8 +133,8 @@ TEST(DivergenceScorer, TakesInNothingOfABatchWithAFault) {
   const auto add = [&](const Ids& ids, const Rows& rows) {
     return message_of<InvalidArgument>([&] { scorer.add(ids, rows); });
   };
-  EXPECT_THAT(add({0, 2}, {.5F, .5F, .5F, .5F}), HasSubstr("sample 2 comes twice in epoch 0"));
-  EXPECT_THAT(add({0, 1, 0}, {.5F, .5F, .5F, .5F, .5F, .5F}), HasSubstr("sample 0 comes twice"));
+  EXPECT_THAT(add({0, 2}, {.5F, .5F, .5F, .5F}), HasSubstr("sample 2 appears twice in epoch 0"));
+  EXPECT_THAT(add({0, 1, 0}, {.5F, .5F, .5F, .5F, .5F, .5F}), HasSubstr("sample 0 appears twice"));
   EXPECT_THAT(add({0, 1}, {.5F, .5F, 1.25F, -.25F}),
               HasSubstr("probability 1 of sample 1 is -0.25"));
   EXPECT_THAT(add({0, 1}, {.5F, .5F, std::nanf(""), 1}),

@@ -116,7 +116,7 @@ TEST(MarginScorer, AddsNothingOfABatchWithAFault) {
     EXPECT_THAT(message_of<InvalidArgument>([&] {
                   scorer.add(Ids{0, 1}, Logits(count));
                 }),
-                HasSubstr(std::to_string(count) + " logits for 2 samples; give 2 a sample"));
+                HasSubstr(std::to_string(count) + " logits for 2 samples; give 2 per sample"));
   }
   EXPECT_THAT(scorer.scores(), ElementsAre(2, 1));
 }

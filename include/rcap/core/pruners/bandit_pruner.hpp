@@ -28,7 +28,7 @@ struct BanditOptions {
   double confidence = 1.0;       ///< kappa of ucb
   double epsilon = 0.1;          ///< random part of epsilon-greedy
   std::int64_t period = 10;      ///< epochs between selections
-  bool full_first_epoch = true;  ///< all data until a loss is known; else a random subset
+  bool full_first_epoch = true;  ///< all data until a loss is known; otherwise a random subset
 
   [[nodiscard]] static BanditOptions ucb() { return {}; }
   [[nodiscard]] static BanditOptions epsilon_greedy() {
@@ -39,18 +39,18 @@ struct BanditOptions {
   }
 };
 
-/// Lists those of the rule.
+/// Lists the options of the rule.
 void list_options(OptionFields& fields, BanditOptions& options);
 
 /// UCB and epsilon-greedy: epoch 0 sees all data; at the start of epochs 1, 1 + period,
-/// 1 + 2 period, ... the samples of highest score are chosen anew. Blind to classes.
+/// 1 + 2 period, ... the samples of highest score are chosen again. Ignores classes.
 class BanditPruner final : public Pruner {
  public:
   /// @throws InvalidArgument  on an option out of range; names it
   BanditPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
                const BanditOptions& options);
 
-  /// The rank number of each sample now.
+  /// The current score of each sample, by which it is ranked.
   [[nodiscard]] std::vector<float> scores() const;
   [[nodiscard]] std::span<const float> means() const noexcept { return means_; }
   [[nodiscard]] std::span<const float> variances() const noexcept { return variances_; }
@@ -67,7 +67,7 @@ class BanditPruner final : public Pruner {
   }
 
   BanditOptions options_;
-  std::int64_t last_round_ = -1;  ///< selections are made once a round of `period` epochs
+  std::int64_t last_round_ = -1;  ///< one selection is made per round of `period` epochs
   std::vector<float> means_;
   std::vector<float> variances_;
   SampleSet seen_;

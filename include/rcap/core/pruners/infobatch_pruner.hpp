@@ -10,11 +10,11 @@
 namespace rcap {
 
 struct InfoBatchOptions {
-  /// Which part of the samples below the mean loss is left out (rho); kept ones weigh
-  /// 1 / (1 - rho), at most 10. Not the pruning rate: what it removes of the whole
-  /// data depends on the losses.
+  /// Fraction of the samples below the mean loss that is left out (rho); those kept have weight
+  /// 1 / (1 - rho), at most 10. Not the pruning rate: how much of the whole data it removes
+  /// depends on the losses.
   double prune_probability = 0.5;
-  /// Pruning ends after this part of the run (delta); then every epoch is whole.
+  /// Pruning ends after this part of the run (delta); later epochs use all data.
   double annealing = 0.875;
   std::int64_t epochs = 0;  ///< of the whole run; must be given
   /// Batch size of the run. With it the common `pruning_rate` is met over the whole run

@@ -11,33 +11,35 @@
 
 namespace rcap {
 
-/// How RCAP splits its budget over the classes; `docs/algorithm.md` sets them side by
-/// side. p_j is the class's part of the data set, S_j its samples selected last (before
+/// How RCAP splits its budget over the classes; `docs/algorithm.md` compares the rules.
+/// p_j is the class's part of the data set, S_j its samples selected last (before
 /// the first epoch: all of them), phi the remembered losses.
 enum class ClassShare {
   /// sqrt(size of S_j * what the mean loss of the class would be on new data); samples have weights
   Robust,
   Paper,  ///< sqrt(p_j * sum of phi over S_j): the printed formula
   Mass,   ///< sqrt(p_j * softmax mass of S_j): the rule of the authors' code
-  Group,  ///< sqrt(sum of phi over S_j): the formula with every class weighing the same
+  Group,  ///< sqrt(sum of phi over S_j): the formula with equal weight for every class
 };
 
 /// Where the remembered losses come from before anything is trained.
 enum class InitialLoss {
-  /// By the rule: `Robust` takes what is observed before the first `select`, and goes from the
-  /// first epoch without it. The others need all, as in the paper.
+  /// By the rule: `Robust` uses what is observed before the first `select`, or else starts from the
+  /// first epoch. The others need the losses of all samples, as in the paper.
   Auto,
   Forward,  ///< a pass over all samples, observed before the first `select`
   LogC,     ///< ln(number of classes) for every sample: no pass
-  /// No pass either: the first epoch draws evenly, and who is not in it gets the mean of its class
-  /// there.
+  /// No pass either: the first epoch draws evenly, and a sample that is not in it gets the mean
+  /// loss
+  /// of its class there.
   FirstEpoch,
 };
 
 /// Where remembered losses are clipped.
 enum class LossClip {
-  /// `ClassMax` where first losses come from the network; `None` where there is no pass, as one
-  /// number for all samples tells nothing of how large a loss can be.
+  /// `ClassMax` if the first losses come from the network; `None` if all samples start with the
+  /// same
+  /// number, which says nothing about how large a loss can be.
   Auto,
   ClassMax,  ///< at the largest first loss of the sample's class
   LogC,      ///< at ln(number of classes)
@@ -45,11 +47,11 @@ enum class LossClip {
 };
 
 struct RcapOptions {
-  /// Temperature of the draw inside a class, 0.001 to 1000; nothing: such that the draw is worth
-  /// half of a class, whatever the scale of losses (`balanced_beta`).
+  /// Temperature of the draw inside a class, 0.001 to 1000; empty: such that the draw is worth half
+  /// of a class, whatever the scale of the losses (`balanced_beta`).
   std::optional<double> beta = 1.0;
   ClassShare class_share = ClassShare::Robust;
-  /// A number, above 0: all samples begin with it, and no pass is made.
+  /// A number, above 0: all samples start with it, and no pass is made.
   ChoiceOrNumber<InitialLoss> initial_loss = InitialLoss::Auto;
   /// A number, above 0: losses are cut there, whatever their class.
   ChoiceOrNumber<LossClip> clip = LossClip::Auto;
@@ -84,10 +86,10 @@ class RcapPruner final : public Pruner {
   [[nodiscard]] bool weighs() const noexcept override { return is_robust(); }
   [[nodiscard]] bool judges_classes() const noexcept override { return is_robust(); }
 
-  /// The class error of the paper (E_j), by the rule of `class_share`; of `Robust`, how many
-  /// samples of a class were selected times its error on new data. A class of which
-  /// nothing was selected is judged by its remembered losses: as if it had kept its
-  /// proportional share, at least one sample, at the mean loss of the class.
+  /// The class error of the paper (E_j), by the rule of `class_share`; for `Robust`, the number of
+  /// selected samples of a class times its error on new data. A class without selected samples is
+  /// judged by its remembered losses: as if it had kept its proportional share, at least one
+  /// sample, at the mean loss of the class.
   [[nodiscard]] std::vector<double> class_errors(const Workers& workers = 1) const;
   /// How many samples of each class the next epoch takes.
   [[nodiscard]] std::vector<std::int64_t> class_counts() const;
@@ -109,7 +111,7 @@ class RcapPruner final : public Pruner {
   [[nodiscard]] bool is_robust() const noexcept {
     return options_.class_share == ClassShare::Robust;
   }
-  /// A draw whose chances are still to be found.
+  /// A draw whose probabilities have not been computed yet.
   struct LastDraw {
     double beta;
     std::vector<std::int64_t> counts;  ///< of the classes
@@ -122,13 +124,13 @@ class RcapPruner final : public Pruner {
   [[nodiscard]] std::vector<double> robust_errors(std::vector<ClassLoss> losses,
                                                   const Workers& workers) const;
   [[nodiscard]] std::vector<ClassLoss> losses_of_all(const Workers& workers) const;
-  /// What a class would have kept if all kept the same part, at least one sample.
+  /// What a class would have kept if all kept the same fraction, at least one sample.
   [[nodiscard]] double proportional_share(std::size_t class_id) const;
-  /// What all samples begin with, where no pass is made.
+  /// The loss that all samples start with, if no pass is made.
   [[nodiscard]] std::optional<float> given_first_loss() const;
-  /// Where losses of all classes are cut; nothing where each class has a limit of its own.
+  /// Where losses of all classes are cut; empty if each class has its own limit.
   [[nodiscard]] std::optional<float> given_clip() const;
-  /// Whether it may have to do without losses from before the first epoch.
+  /// Whether it may have to do without losses before the first epoch.
   [[nodiscard]] bool can_start_later() const noexcept {
     return options_.initial_loss == InitialLoss::FirstEpoch ||
            (options_.initial_loss == InitialLoss::Auto && !needs_initial_losses());
@@ -139,9 +141,9 @@ class RcapPruner final : public Pruner {
   }
   /// Notes that losses of these samples came after the first selection.
   void note_known(std::span<const SampleId> ids);
-  /// Takes the losses of these samples for the first ones, where it waits for them.
+  /// Uses the losses of these samples as the first ones, if it waits for them.
   void start(const SampleSet& seen, const Workers& workers);
-  /// Clips what was observed of `samples`; the class errors.
+  /// Clips what was observed of `samples`; returns the class errors.
   [[nodiscard]] std::vector<double> clip_and_judge(const SampleSet& samples,
                                                    const Workers& workers);
   [[nodiscard]] std::vector<double> share_weights(std::span<const double> errors) const;
@@ -149,12 +151,12 @@ class RcapPruner final : public Pruner {
   RcapOptions options_;
   LossMemory memory_;
   DrawScratch scratch_;
-  // Of the robust rule.
+  // For the robust rule.
   std::vector<InverseChance> inverse_chances_;  ///< of the selected samples, ascending by id
   std::vector<float> lifts_, exponents_;        ///< of the classes, see `weigh_samples`
   std::vector<float> told_errors_;              ///< of the classes, from `observe_classes`
   bool has_told_errors_ = false;
-  bool has_started_ = false;  ///< first losses are known, where it can start later
+  bool has_started_ = false;  ///< first losses are known, if it can start later
   SampleSet known_;           ///< observed since the first selection, while it waits for losses
   std::optional<LastDraw> drawn_;
 };

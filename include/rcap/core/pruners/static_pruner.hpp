@@ -11,8 +11,8 @@ namespace rcap {
 /// once their samples are chosen (`static_selection.hpp`).
 class StaticPruner final : public Pruner {
  public:
-  /// @param chosen  the subset; a state belongs to it, so that a run cannot go on with
-  ///                scores or options that choose another
+  /// @param chosen  the subset; states are tied to it, so that a run cannot be resumed
+  ///                with scores or options that choose another
   StaticPruner(std::string method, std::shared_ptr<const ClassIndex> classes,
                const CommonOptions& common, SampleSet chosen);
 

@@ -9,8 +9,8 @@
 namespace rcap {
 
 /// Top-loss: the samples of highest remembered loss, whatever their class; among equal losses those
-/// of lower id. A sample that is not selected keeps the loss it had. What other methods must beat:
-/// it chases outliers and wrong labels.
+/// of lower id. A sample that is not selected keeps the loss it had. A baseline for other methods:
+/// it prefers outliers and wrong labels.
 class TopLossPruner final : public Pruner {
  public:
   TopLossPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common);

@@ -8,10 +8,10 @@
 
 namespace rcap {
 
-/// Methods that look at no loss.
+/// Methods that do not use losses.
 
 struct Rs2Options {
-  /// Whether a sample may come again before all others have come. Inside an epoch
+  /// Whether a sample may be selected again before all others have been. Within an epoch
   /// there are never duplicates.
   bool replacement = false;
   /// With replacement only: every class keeps its part of the data set.
@@ -21,8 +21,8 @@ struct Rs2Options {
 void list_options(OptionFields& fields, Rs2Options& options);
 
 /// RS2, repeated random sampling: a new random subset each epoch. Without replacement
-/// the epochs walk through one random permutation in blocks of `keep_count`; where the
-/// last block runs over its end it goes on at its start, then a new permutation begins.
+/// the epochs go through one random permutation in blocks of `keep_count`. A last block that
+/// runs over the end continues at the start; then a new permutation begins.
 class Rs2Pruner final : public Pruner {
  public:
   Rs2Pruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
@@ -41,8 +41,8 @@ class Rs2Pruner final : public Pruner {
   Rs2Options options_;
 };
 
-/// Equal counts per class (small classes whole, the rest shared again), uniform inside
-/// a class: tells how much of a result is class balance alone.
+/// Equal counts per class (small classes whole, the rest split again), uniform inside
+/// a class: shows how much of a result is due to class balance alone.
 class BalancedPruner final : public Pruner {
  public:
   BalancedPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common);

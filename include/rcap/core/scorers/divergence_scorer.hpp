@@ -11,7 +11,7 @@
 namespace rcap {
 
 struct DivergenceOptions {
-  std::int64_t epochs = 10;  ///< how many epochs are listened to (T), at least `window`
+  std::int64_t epochs = 10;  ///< how many epochs are scored (T), at least `window`
   std::int64_t window = 10;  ///< epochs in a window (J), at least 3
   double decay = 0.9;        ///< weight of the newest window (eta), 0 < decay <= 1
 };
@@ -34,8 +34,8 @@ struct DivergenceOptions {
 ///     }
 ///     SampleSet chosen = choose_tdds(scorer.scores(), keep_count);
 ///
-/// Keeps 4 * (class_count + window) bytes a sample, however many epochs there are. The
-/// order of samples and their split into batches change nothing.
+/// Keeps 4 * (class_count + window) bytes per sample, however many epochs there are. The
+/// order of samples and their split into batches do not matter.
 class DivergenceScorer {
  public:
   /// @throws InvalidArgument  an option out of range, fewer than two classes, or arrays
@@ -43,20 +43,20 @@ class DivergenceScorer {
   explicit DivergenceScorer(std::shared_ptr<const ClassIndex> classes,
                             const DivergenceOptions& options = {});
 
-  /// Takes in predictions of the current epoch.
+  /// Adds predictions of the current epoch.
   ///
   /// @param ids            samples of the data set, each once an epoch
   /// @param probabilities  one row of `class_count` per id, row after row; each value
   ///                       >= 0, each row adding up to 1 within 1e-3
-  /// @throws InvalidArgument  names the sample; nothing is taken in then. Also when all
-  ///                          epochs are done
+  /// @throws InvalidArgument  names the sample; nothing is added. Also if all epochs are
+  ///                          done
   ///
   /// O(ids * (class_count + window)), no allocation.
   void add(std::span<const SampleId> ids, std::span<const float> probabilities);
 
   /// Ends the current epoch.
   /// @throws InvalidArgument  names the first sample that was not added in it; the epoch
-  ///                          then stays open. Also when all epochs are done
+  ///                          then stays open. Also if all epochs are done
   void end_epoch();
 
   /// Whether all epochs have ended.
@@ -76,8 +76,8 @@ class DivergenceScorer {
   DivergenceOptions options_;
   std::int64_t epoch_ = 0;
   SampleSet missing_;            ///< not added yet in the current epoch
-  std::vector<float> previous_;  ///< predictions of the epoch before, one row a sample
-  std::vector<float> steps_;     ///< the last J - 1 values D of each sample, a ring each
+  std::vector<float> previous_;  ///< predictions of the previous epoch, one row per sample
+  std::vector<float> steps_;     ///< the last J - 1 values D of each sample, in a ring buffer
   std::vector<float> scores_;
 };
 

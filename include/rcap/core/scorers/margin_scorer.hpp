@@ -24,8 +24,8 @@ enum class MarginKind {
 ///     ...
 ///     SampleSet chosen = choose_ccs(scorer.scores(), keep_count, options, seed);
 ///
-/// Only sums are kept, 12 bytes a sample. A sum depends on the outputs of its own sample
-/// alone, so the order of samples and their split into batches change nothing.
+/// Only sums are kept, 12 bytes per sample. A sum depends on the outputs of its own sample
+/// alone, so the order of samples and their split into batches do not matter.
 class MarginScorer {
  public:
   /// @throws InvalidArgument  fewer than two classes: there is no other class to compare
@@ -37,7 +37,7 @@ class MarginScorer {
   /// @param ids     samples of the data set
   /// @param logits  finite raw outputs of the network, not softmax: one row of
   ///                `class_count` per id, row after row
-  /// @throws InvalidArgument  names the sample; nothing is added then
+  /// @throws InvalidArgument  names the sample; nothing is added
   ///
   /// O(ids * class_count), no allocation.
   void add(std::span<const SampleId> ids, std::span<const float> logits);

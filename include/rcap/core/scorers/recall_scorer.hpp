@@ -22,7 +22,7 @@ namespace rcap {
 ///     }
 ///     SampleSet chosen = choose_metriq(classes, scorer.recalls(), keep_count, options, seed);
 ///
-/// Only counts are kept: the order of samples and their split into batches change nothing.
+/// Only counts are kept: the order of samples and their split into batches do not matter.
 class RecallScorer {
  public:
   /// @throws InvalidArgument  no class
@@ -32,7 +32,7 @@ class RecallScorer {
   ///
   /// @param labels       the true classes, each in [0, class_count)
   /// @param predictions  the predicted ones, as many and in the same range
-  /// @throws InvalidArgument  names the position and the value; nothing is counted then
+  /// @throws InvalidArgument  names the position and the value; nothing is counted
   void add(std::span<const ClassId> labels, std::span<const ClassId> predictions);
 
   /// Ends an epoch. Its recalls are kept if its accuracy is the best of the model so
@@ -44,9 +44,9 @@ class RecallScorer {
   /// @throws InvalidArgument  it had no epoch, or one that has not ended
   void end_model();
 
-  /// The recall of each class: the mean over the models ended and, if it has an epoch,
-  /// the current one. A class counts in the models that had samples of it; NaN for one
-  /// that had none anywhere.
+  /// The recall of each class: the mean over the models that have ended and, if it has an
+  /// epoch, the current one. A class counts in the models that had samples of it; NaN for a
+  /// class without samples in any.
   /// @throws InvalidArgument  no epoch has ended yet
   [[nodiscard]] std::vector<double> recalls() const;
 
