@@ -22,7 +22,19 @@ void bins_of_places(const float* places, std::size_t count, int bin_count, std::
 
 template <class Label>
 void add_starts(const Label* labels, const float* starts, std::size_t count, float* places) {
-  for (std::size_t i = 0; i < count; ++i) places[i] += starts[labels[i]];
+  // Four labels in one read and four places in one addition: what takes the time here is how many
+  // reads and writes a processor does at a time.
+  using Four [[gnu::vector_size(16)]] = float;
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    Label four[4];
+    std::memcpy(four, labels + i, sizeof four);
+    Four place;
+    std::memcpy(&place, places + i, sizeof place);
+    place += Four{starts[four[0]], starts[four[1]], starts[four[2]], starts[four[3]]};
+    std::memcpy(places + i, &place, sizeof place);
+  }
+  for (; i < count; ++i) places[i] += starts[labels[i]];
 }
 
 template void add_starts(const std::uint8_t*, const float*, std::size_t, float*);

@@ -20,6 +20,18 @@ TEST(BinsOfPlaces, CutsToTheBinsThereAre) {
   EXPECT_THAT(bins, ElementsAre(0, 1, 1, 2, 3, 3, 0, 3, 3, 0, 0));
 }
 
+TEST(AddStarts, GivesEachPlaceTheStartOfItsClass) {
+  const std::vector<float> starts{10, 20, 30};
+  const auto added = [&](const auto& labels) {
+    std::vector<float> places{1, 2, 3, 4, 5, 6};  // one more than labels, which stays as it is
+    add_starts(labels.data(), starts.data(), labels.size(), places.data());
+    return places;
+  };
+  EXPECT_THAT(added(std::vector<std::uint8_t>{2, 0, 1, 1, 2}), ElementsAre(31, 12, 23, 24, 35, 6));
+  EXPECT_THAT(added(std::vector<std::uint16_t>{0, 1, 2, 0}), ElementsAre(11, 22, 33, 14, 5, 6));
+  EXPECT_THAT(added(std::vector<std::uint32_t>{1, 1, 1}), ElementsAre(21, 22, 23, 4, 5, 6));
+}
+
 TEST(CountInBins, HasARowForEachBin) {
   // Groups 0, 1, 0, 1; of three bins sample 2 has the highest, the others the lowest two.
   const std::vector<std::uint8_t> labels{0, 1, 0, 1};

@@ -101,5 +101,12 @@ TEST(ExactExp, AgreesWithTheLibrary) {
   EXPECT_EQ(exact_exp(-1e30), 0.0);
 }
 
+TEST(ExactLog, AgreesWithTheLibrary) {
+  EXPECT_EQ(exact_log(1), 0.0);
+  for (double x = 1e-300; x < 1e300; x *= 1.7) {
+    EXPECT_NEAR(exact_log(x), std::log(x), 4e-15 * std::abs(std::log(x))) << x;
+  }
+}
+
 }  // namespace
 }  // namespace rcap

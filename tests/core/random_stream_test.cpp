@@ -25,6 +25,17 @@ TEST(RandomStream, KeepsItsValuesFromReleaseToRelease) {
   EXPECT_EQ(stream.bits(1'000'000'000), 17267538820753245270U);
 }
 
+TEST(RandomStream, FindsTheSampleOfItsBits) {
+  constexpr auto known = RandomStream::from_start(1234567);
+  static_assert(known.id_of(3203168211198807973U) == 1);
+  for (std::int64_t epoch = 0; epoch < 20; ++epoch) {
+    const RandomStream stream(7, Purpose::Order, epoch);
+    for (SampleId id = 0; id < 0xffffffff; id = 3 * id + 1) {
+      ASSERT_EQ(stream.id_of(stream.bits(id)), id);
+    }
+  }
+}
+
 TEST(RandomStream, SeedPurposeAndEpochAreNotInterchangeable) {
   std::set<std::uint64_t> first_numbers;
   for (std::uint64_t seed = 0; seed < 8; ++seed) {

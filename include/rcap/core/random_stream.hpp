@@ -22,11 +22,25 @@ enum class Purpose : std::uint64_t {
   Dropout = 10,        ///< what a network draws while it trains
 };
 
+/// The number whose product with x, an odd number, is 1 modulo 2^64.
+[[nodiscard]] constexpr std::uint64_t inverse_of_odd(std::uint64_t x) noexcept {
+  std::uint64_t inverse = x;  // right in its last 3 bits, and in twice as many after each step
+  for (int bits = 3; bits < 64; bits *= 2) inverse *= 2 - x * inverse;
+  return inverse;
+}
+
 /// The finaliser of SplitMix64 (Stafford's mix 13): a bijection of 64 bits.
 [[nodiscard]] constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
+}
+
+/// The number that `mix64` turns into x.
+[[nodiscard]] constexpr std::uint64_t unmix64(std::uint64_t x) noexcept {
+  x = (x ^ (x >> 31) ^ (x >> 62)) * inverse_of_odd(0x94d049bb133111ebULL);
+  x = (x ^ (x >> 27) ^ (x >> 54)) * inverse_of_odd(0xbf58476d1ce4e5b9ULL);
+  return x ^ (x >> 30) ^ (x >> 60);
 }
 
 /// Random numbers addressed by sample: element `id` of the SplitMix64 sequence
@@ -54,6 +68,11 @@ class RandomStream {
   /// 64 random bits for a sample.
   [[nodiscard]] constexpr std::uint64_t bits(SampleId id) const noexcept {
     return mix64(state(id));
+  }
+
+  /// The sample that has these bits.
+  [[nodiscard]] constexpr SampleId id_of(std::uint64_t bits) const noexcept {
+    return static_cast<SampleId>((unmix64(bits) - start_) * inverse_of_odd(Gamma) - 1);
   }
 
   /// A number in the open interval (0, 1); never 0 and never 1.
