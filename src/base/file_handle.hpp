@@ -9,7 +9,7 @@
 
 namespace rcap {
 
-/// A file descriptor that closes itself; below 0 it is none.
+/// Owns a file descriptor and closes it; a negative one stands for none.
 class FileHandle {
  public:
   explicit FileHandle(int descriptor) noexcept : descriptor_(descriptor) {}
@@ -25,10 +25,10 @@ class FileHandle {
   int descriptor_;
 };
 
-/// The words of the system for a value of `errno`.
+/// The system's description of a value of `errno`.
 inline std::string describe_error(int error) { return std::generic_category().message(error); }
 
-/// What is wrong with a file of this mode, which is not a regular one.
+/// What is wrong with a file of this mode, which is not that of a regular file.
 inline std::string_view describe_kind(mode_t mode) {
   return S_ISDIR(mode) ? "is a directory" : "is not a regular file";
 }

@@ -7,8 +7,8 @@
 
 namespace rcap {
 
-/// A regular file's bytes in memory, for reading, for as long as the object lives. The file
-/// must not be shortened meanwhile; replacing it by renaming another one is safe.
+/// The bytes of a regular file, mapped into memory for reading as long as the object lives. The
+/// file must not be shortened meanwhile; replacing it by renaming another one over it is safe.
 class FileMapping {
  public:
   /// @param where  what messages begin with, such as `SafetensorsFile "a.safetensors"`

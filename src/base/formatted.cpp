@@ -15,7 +15,7 @@ void append_number(std::string& text, auto value, Format... format) {
   text.append(buffer, end);
 }
 
-/// The shortest digits that give the number back, with an exponent only where it saves zeros.
+/// The fewest digits that read back as the same number, with an exponent only if it saves zeros.
 template <class Real>
 void append_real(std::string& text, Real value) {
   const double size = std::abs(static_cast<double>(value));

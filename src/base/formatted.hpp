@@ -15,8 +15,8 @@ using FormatValue =
     std::variant<bool, std::int64_t, std::uint64_t, float, double, std::string_view>;
 
 /// The pattern with its braces filled in: {} a value, {:016x} sixteen hexadecimal digits, {:?} a
-/// text in quotes. A little of what {fmt} can do, so that the core needs nothing but a compiler;
-/// GCC 12 has no <format>.
+/// string in quotes. A small subset of {fmt}, so that the core needs only a compiler; GCC 12 has no
+/// <format>.
 /// @throws InternalError  braces and values do not match
 [[nodiscard]] std::string format_values(std::string_view pattern,
                                         std::span<const FormatValue> values);

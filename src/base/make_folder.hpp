@@ -4,8 +4,8 @@
 
 namespace rcap {
 
-/// Makes a folder for results, and those above it.
-/// @throws BadFile  it cannot be made
+/// Creates a folder for results, and its parents.
+/// @throws BadFile  it cannot be created
 void make_folder(const std::filesystem::path& path);
 
 }  // namespace rcap

@@ -13,7 +13,7 @@ namespace rcap {
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view word,
                                                       std::span<const std::string> names);
 
-/// " (did you mean NAME?)" for the nearest name, or nothing.
+/// " (did you mean NAME?)" for the nearest name, or an empty string.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string> names);
 
 }  // namespace rcap

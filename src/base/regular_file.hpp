@@ -11,8 +11,8 @@
 
 namespace rcap {
 
-/// A regular file that is open for reading. Others may write to it meanwhile, or cut it off: reads
-/// then come up short, and `is_unchanged` tells.
+/// A regular file that is open for reading. If something else writes to it or truncates it
+/// meanwhile, reads may come up short, and `is_unchanged` reports it.
 class RegularFile {
  public:
   /// @param where  what messages begin with, such as `SafetensorsFile "a.safetensors"`
@@ -20,13 +20,13 @@ class RegularFile {
   RegularFile(const std::filesystem::path& path, std::string_view where);
 
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
-  /// When it was opened.
+  /// The size when it was opened.
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
   /// Fills `bytes` from `offset` on.
-  /// @return false if the disk fails, or the file has ended
+  /// @return false if the disk fails or the file ends too early
   [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> bytes) const noexcept;
-  /// Whether it has the size and the time of writing that it had when it was opened.
+  /// Whether its size and modification time are still those it had when it was opened.
   [[nodiscard]] bool is_unchanged() const noexcept;
 
  private:

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t BufferBytes = std::size_t{1} << 20;
 /// Some systems refuse more than 2 GiB at once.
 constexpr std::size_t LargestWrite = std::size_t{1} << 30;
-/// A name of at most 255 bytes must hold this and what makes it a temporary one.
+/// A file name has at most 255 bytes; they must hold this and the marks of a temporary file.
 constexpr std::size_t LongestNameRepeated = 200;
 constexpr int LastAttempt = 9999;
 
@@ -44,12 +44,12 @@ std::string_view advice_for(int error) {
     case EROFS:
       return "choose a folder that you can read and write";
     default:
-      return "a file that was there before is untouched";
+      return "a file that existed before is unchanged";
   }
 }
 
-/// A path that a file may take: its folder is open, and nothing but a regular file or a
-/// link to one stands there.
+/// A path at which a file may be placed: its folder is open, and what is there, if anything, is a
+/// regular file or a link to one.
 class Target {
  public:
   Target(const fs::path& path, std::string_view operation)
@@ -106,7 +106,7 @@ class TemporaryNames {
     return formatted("{}{}-{}{}", start_, ::getpid(), number, End);
   }
 
-  /// @return the process that made a file of this name; nothing if it is not one of ours
+  /// @return the process that made a file of this name; empty if it is not one of ours
   [[nodiscard]] std::optional<pid_t> process_of(std::string_view name) const {
     if (!name.starts_with(start_) || !name.ends_with(End)) return std::nullopt;
     name.remove_prefix(start_.size());
@@ -130,11 +130,13 @@ int sync_descriptor(int descriptor) {
   return result;
 }
 
-/// Whoever writes a temporary file holds its lock, so one without is a dead process's.
+/// A process that writes a temporary file holds its lock, so one without a lock belongs to a dead
+/// process.
 bool take_lock(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0; }
 
-/// Removes what killed processes left of this file. Not every file system knows locks, and the
-/// processes of another container cannot be asked: both the number and the lock must be free.
+/// Removes what killed processes left of this file. Not every file system supports locks, and
+/// processes in another container cannot be seen, so both the process number and the lock must be
+/// free.
 void remove_leftovers(const Target& target, const TemporaryNames& names) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(target.folder_path(), ignored)) {
@@ -218,7 +220,7 @@ class StagedFile::Impl {
         target_.where()));
   }
 
-  /// No second try: part of the buffer may be in the file, and a sync that failed once can
+  /// No retry: part of the buffer may be in the file, and a sync that failed once can
   /// succeed later without having written anything.
   [[noreturn]] void fail(std::string_view what, int error) {
     usable_ = false;

@@ -6,10 +6,10 @@
 
 namespace rcap {
 
-/// Starts up to `count` threads, each of which runs `work(number)`, counted from 0: as many as the
-/// system has to give. Where it has no more (a container's limit of processes, memory for their
-/// stacks) the work is done by fewer.
-/// @return those that run; to be joined
+/// Starts up to `count` threads, each running `work(number)`, numbered from 0: as many as the
+/// system allows. If it allows fewer (a container's limit of processes, memory for their stacks),
+/// fewer do the work.
+/// @return the threads that run; to be joined
 template <class Work>
 [[nodiscard]] std::vector<std::thread> start_threads(int count, const Work& work) {
   std::vector<std::thread> threads;

@@ -9,15 +9,15 @@
 
 namespace rcap {
 
-/// @throws BadFile  the file cannot be read, or has more than `most_bytes`: a device may have no
-/// end
+/// @throws BadFile  the file cannot be read, or has more than `most_bytes` (a device may be
+///                  endless)
 [[nodiscard]] std::string read_text(const std::filesystem::path& path,
                                     std::size_t most_bytes = SIZE_MAX);
 
-/// Replaces the file at once (`StagedFile`).
+/// Replaces the file atomically (`StagedFile`).
 void write_text(const std::filesystem::path& path, std::string_view text);
 
-/// The lines of a text, without their ends; a last line without an end is one being written
+/// The lines of a text, without their line ends. A last line without an end is still being written
 /// and is left out.
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text);
 

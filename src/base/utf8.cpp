@@ -7,7 +7,7 @@
 namespace rcap {
 namespace {
 
-/// How many bytes follow this first byte; 4 for a byte that begins nothing.
+/// How many bytes follow this first byte; 4 if no character begins with it.
 constexpr std::size_t tail_length(unsigned char first) noexcept {
   if (first < 0x80) return 0;
   if (first >= 0xC2 && first <= 0xDF) return 1;
@@ -15,7 +15,7 @@ constexpr std::size_t tail_length(unsigned char first) noexcept {
   return first >= 0xF0 && first <= 0xF4 ? 3 : 4;
 }
 
-/// Of a value with that many tail bytes: a smaller one has a shorter form.
+/// The smallest value for that many tail bytes: anything smaller has a shorter form.
 constexpr std::array<std::uint32_t, 4> SmallestValue = {0, 0x80, 0x800, 0x10000};
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t Polynomial = 0x82F63B78U;
 
-/// What eight steps of the shift register make of each byte.
+/// The result of eight steps of the shift register for each byte.
 constexpr std::array<std::uint32_t, 256> make_table() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

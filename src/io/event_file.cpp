@@ -21,14 +21,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "numbers are written as they are in memory");
 static_assert(std::numeric_limits<float>::is_iec559 && std::numeric_limits<double>::is_iec559);
 
 constexpr std::size_t BufferBytes = std::size_t{1} << 16;
-constexpr double LatestSecond = 9'999'999'999.0;  // ten digits: names sort as their times do
+constexpr double LatestSecond = 9'999'999'999.0;  // ten digits, so that names sort by time
 constexpr int LastAttempt = 999;
 
-// ---- protobuf: the seven fields of TensorBoard's Event, Summary and Summary.Value in use
+// ---- protobuf: the seven fields used of TensorBoard's Event, Summary and Summary.Value
 
 enum class Wire : unsigned { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
@@ -76,7 +77,7 @@ std::string start_event(double wall_time_seconds) {
   return event;
 }
 
-/// Beyond float is infinity; the language leaves the plain conversion undefined.
+/// Values beyond float become infinity; the language leaves the plain conversion undefined.
 float to_float(double value) {
   constexpr double Largest = std::numeric_limits<float>::max();
   if (std::abs(value) <= Largest || std::isnan(value)) return static_cast<float>(value);
@@ -101,7 +102,7 @@ std::string scalar_event(std::string_view summary, std::int64_t step, double wal
 
 // ---- records
 
-/// Rotated and shifted, so that a checksum over data that hold checksums stays a good one.
+/// Rotated and shifted, so that a checksum of data that contain checksums stays a good one.
 std::uint32_t masked_checksum(std::string_view bytes) {
   return std::rotr(io::crc32c(std::as_bytes(std::span(bytes))), 15) + 0xA282EAD8U;
 }
@@ -130,7 +131,7 @@ void check_time(std::string_view where, double wall_time_seconds) {
 }
 
 void check_tag(std::string_view tag) {
-  if (tag.empty()) throw InvalidArgument("EventFile: a tag is empty; it names the curve");
+  if (tag.empty()) throw InvalidArgument("EventFile: a tag is empty; tags name the curves");
   if (!is_utf8(tag)) {
     throw InvalidArgument("EventFile: a tag is not UTF-8; TensorBoard could not read the file");
   }
@@ -181,7 +182,7 @@ EventFile::~EventFile() {
   try {
     flush();
   } catch (const BadFile&) {
-    // Documented: `flush` is where a failure is told.
+    // As documented, `flush` is the call that reports a failure.
   }
   ::close(descriptor_);
 }

@@ -29,7 +29,7 @@ constexpr std::string_view Magic = "\x93NUMPY";
 constexpr std::uint64_t LargestNpyHeader = 1 << 20;
 constexpr std::size_t NpyAlignment = 64;
 
-/// A .npy file opened for reading, its header read and its size agreed with it.
+/// A .npy file opened for reading, whose header has been read and checked against its size.
 class NpyFile {
  public:
   /// @param dimensions  1 or 2
@@ -57,7 +57,7 @@ class NpyFile {
         type.size() == 3 && type[0] == '>' &&
         (remedy[1] == 'f' ? type[1] == 'f' && type[2] != '2' : type[1] == 'i' || type[1] == 'u');
     fail("holds {}{}; save it with {}.astype('{}')", describe_npy_type(type),
-         swapped ? "" : fmt::format(" where {} needed", wanted), meaning_,
+         swapped ? "" : fmt::format(", but {} needed", wanted), meaning_,
          swapped ? "<" + type.substr(1) : remedy);
   }
 
@@ -84,7 +84,7 @@ class NpyFile {
     if (std::memcmp(start.data(), Magic.data(), Magic.size()) != 0) refuse_other_kind();
     const int major = start[6], minor = start[7];
     if (major < 1 || major > 3 || minor != 0) {
-      fail(".npy version {}.{} is not known; save it with np.save of NumPy", major, minor);
+      fail(".npy version {}.{} is unknown; save it with NumPy's np.save", major, minor);
     }
     std::uint64_t header_bytes = start[8] + 256u * start[9];
     data_start_ = 10;
@@ -126,26 +126,26 @@ class NpyFile {
               : "two dimensions are needed, one row per sample");
   }
 
-  /// How many values the file holds, which must be as many as its header says.
+  /// The number of values in the file, which must match its header.
   [[nodiscard]] std::uint64_t checked_count(std::uint64_t value_bytes) const {
     const std::uint64_t data_bytes = file_bytes_ - data_start_;
     std::uint64_t count = 1;
     for (const std::uint64_t length : header_.shape) {
       if (length != 0 && count > std::numeric_limits<std::uint64_t>::max() / value_bytes / length) {
-        fail("its header promises {} values of {} bytes, the file holds {} bytes of them",
+        fail("its header claims {} values of {} bytes, the file has {} bytes of data",
              fmt::join(header_.shape, " x "), value_bytes, data_bytes);
       }
       count *= length;
     }
     if (count * value_bytes == data_bytes) return count;
-    fail("{}: its header promises {} bytes of data, the file holds {}; copy or save it again",
-         data_bytes < count * value_bytes ? "truncated" : "longer than it should be",
-         count * value_bytes, data_bytes);
+    fail("{}: its header claims {} bytes of data, the file has {}; copy or save it again",
+         data_bytes < count * value_bytes ? "truncated" : "too long", count * value_bytes,
+         data_bytes);
   }
 
   void read(void* target, std::uint64_t bytes) {
     stream_.read(static_cast<char*>(target), static_cast<std::streamsize>(bytes));
-    if (stream_.gcount() != static_cast<std::streamsize>(bytes)) fail("cannot be read to its end");
+    if (stream_.gcount() != static_cast<std::streamsize>(bytes)) fail("cannot be read to the end");
   }
 
   [[noreturn]] void refuse_other_kind() const {
@@ -165,7 +165,7 @@ constexpr char KindOf = std::is_floating_point_v<T> ? 'f'
                         : std::is_signed_v<T>       ? 'i'
                                                     : 'u';
 
-/// Whether the type of a file is T: "<i4"; a single byte needs no order, "|i1".
+/// Whether the type of a file is T: "<i4"; a single byte has no byte order, "|i1".
 template <class T>
 bool is_type(std::string_view type) {
   return type.size() == 3 && type[1] == KindOf<T> && type[2] == '0' + static_cast<int>(sizeof(T)) &&
@@ -258,7 +258,8 @@ std::vector<SampleId> read_ids(const fs::path& path) {
         ids.reserve(values.size());
         for (const auto value : values) {
           if (!std::in_range<SampleId>(value)) {
-            refuse_file(path, "id {} at position {} is above every sample id", value, ids.size());
+            refuse_file(path, "id {} at position {} is larger than any sample id", value,
+                        ids.size());
           }
           ids.push_back(static_cast<SampleId>(value));
         }

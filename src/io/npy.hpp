@@ -14,14 +14,14 @@ namespace rcap {
 
 /// Arrays in NumPy's .npy format, versions 1.0 to 3.0.
 ///
-/// Read are little-endian arrays in C order of one dimension (of a table: two); everything else
-/// is refused by name with the line of NumPy that fixes it. The size of the file must be exactly
-/// what its header says, and is checked before memory is taken for it.
+/// Only one-dimensional little-endian arrays in C order are read (two-dimensional ones for a
+/// table); anything else is refused by name, with the NumPy call that fixes it. The size of the
+/// file must be exactly what its header says, which is checked before memory is allocated.
 
-/// Whether there is a file that begins as a .npy file does.
+/// Whether there is a file that begins like a .npy file.
 [[nodiscard]] bool is_npy(const std::filesystem::path& path);
 
-/// An array in the type it has in its file.
+/// An array with the type it has in its file.
 using IntegerArray =
     std::variant<std::vector<std::int8_t>, std::vector<std::int16_t>, std::vector<std::int32_t>,
                  std::vector<std::int64_t>, std::vector<std::uint8_t>, std::vector<std::uint16_t>,
@@ -29,12 +29,12 @@ using IntegerArray =
 using RealArray = std::variant<std::vector<float>, std::vector<double>>;
 
 /// @param meaning  what the array holds ("labels"), for messages
-/// @throws BadFile  unreadable, not a .npy file, of another type, order or shape,
-///                  truncated or too long
+/// @throws BadFile  unreadable, not a .npy file, of the wrong type, order or shape, truncated or
+///                  too long
 [[nodiscard]] IntegerArray read_integers(const std::filesystem::path& path,
                                          std::string_view meaning);
 
-/// float32 or float64; otherwise as `read_integers`.
+/// float32 or float64; otherwise like `read_integers`.
 [[nodiscard]] RealArray read_reals(const std::filesystem::path& path, std::string_view meaning);
 
 /// Rows of numbers, one after another.
@@ -44,7 +44,7 @@ struct NumberTable {
   std::vector<double> values;  ///< integers above 2^53 are rounded
 };
 
-/// An array of two dimensions, of float32, float64 or integers of any width; otherwise as
+/// A two-dimensional array of float32, float64 or integers of any width; otherwise like
 /// `read_integers`.
 [[nodiscard]] NumberTable read_number_table(const std::filesystem::path& path,
                                             std::string_view meaning);
@@ -53,7 +53,7 @@ struct NumberTable {
 /// @throws BadFile  also for a number above the largest id
 [[nodiscard]] std::vector<SampleId> read_ids(const std::filesystem::path& path);
 
-/// Writes version 1.0 with the data at a multiple of 64 bytes, as NumPy does.
+/// Writes version 1.0 with the data at a multiple of 64 bytes, like NumPy.
 /// @throws BadFile  names the path and the reason
 void write_npy(StagedFile& file, std::span<const std::int64_t> values);
 void write_npy(StagedFile& file, std::span<const float> values);

@@ -15,7 +15,7 @@ class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
 
-  /// Nothing if the text is not such a dictionary.
+  /// Empty if the text is not such a dictionary.
   std::optional<NpyHeader> parse() {
     if (!take('{')) return std::nullopt;
     while (!take('}')) {
@@ -128,7 +128,7 @@ class HeaderParser {
   bool type_seen_ = false, order_seen_ = false, shape_seen_ = false;
 };
 
-/// What a type letter and its bytes are called: 'i', "4" -> int32.
+/// The name of a type given by its letter and bytes: 'i', "4" -> int32.
 std::string name_of_kind(char kind, std::string_view bytes) {
   const auto bits = bytes == "1"    ? "8"
                     : bytes == "2"  ? "16"

@@ -8,7 +8,7 @@
 
 namespace rcap {
 
-/// What the header of a .npy file says.
+/// The contents of the header of a .npy file.
 struct NpyHeader {
   std::string type;  ///< descr, e.g. "<i4"; for a structured type "[...]"
   bool fortran_order = false;
@@ -16,7 +16,7 @@ struct NpyHeader {
 };
 
 /// Reads the Python dictionary of a header. Strict: three known keys, each once.
-/// @return nothing if the text is not such a dictionary
+/// @return empty if the text is not such a dictionary
 [[nodiscard]] std::optional<NpyHeader> parse_npy_header(std::string_view text);
 
 /// A type in words, e.g. "big-endian int32 ('>i4')".

@@ -56,7 +56,7 @@ class PayloadReader::State {
   }
 
  private:
-  /// Moves what is left of the piece to its front and reads on behind it.
+  /// Moves the unread rest of the piece to its front and fills the space behind it.
   void fill() {
     std::copy(piece_.begin() + static_cast<std::ptrdiff_t>(begin_),
               piece_.begin() + static_cast<std::ptrdiff_t>(end_), piece_.begin());
@@ -123,7 +123,7 @@ class PayloadReader::State {
     return asked - stream_.avail_out;
   }
 
-  /// A gzip file may be several streams one after another, and nothing else.
+  /// A gzip file may consist of several streams, one after another, and nothing else.
   void end_member() {
     if (starts_a_member()) {
       inflateReset(&stream_);
@@ -140,7 +140,7 @@ class PayloadReader::State {
   std::uint64_t file_bytes_;
   OpenFile file_;
   std::array<std::uint8_t, PieceBytes> piece_;
-  std::size_t begin_ = 0, end_ = 0;  ///< the part of `piece_` that is still to be read
+  std::size_t begin_ = 0, end_ = 0;  ///< the part of `piece_` not read yet
   std::uint64_t read_bytes_ = 0;
   bool compressed_ = false;
   bool ended_ = false;

@@ -9,8 +9,8 @@
 
 namespace rcap {
 
-/// The contents of a file, piece by piece: its own bytes, or, where it begins as a gzip file
-/// does, what they unpack to. The name of the file plays no part.
+/// The contents of a file, piece by piece: its own bytes or, if it begins like a gzip file, what
+/// they unpack to. The name of the file does not matter.
 class PayloadReader {
  public:
   /// No deflate stream unpacks to more than this many times its size.
@@ -22,10 +22,10 @@ class PayloadReader {
   PayloadReader(const PayloadReader&) = delete;
   PayloadReader& operator=(const PayloadReader&) = delete;
 
-  /// Fills `out` as far as there is something left.
-  /// @return the bytes put there; fewer than asked for only at the end
-  /// @throws BadFile  a failed read, a damaged gzip stream, or one that ends early or is
-  ///                  followed by something else
+  /// Fills `out` as long as there are bytes left.
+  /// @return the bytes written there; fewer than asked for only at the end
+  /// @throws BadFile  a failed read, a damaged gzip stream, or one that ends early or is followed
+  ///                  by something else
   std::size_t read(std::span<std::uint8_t> out);
 
   [[nodiscard]] bool compressed() const noexcept;
@@ -40,18 +40,18 @@ class PayloadReader {
   std::unique_ptr<State> state_;
 };
 
-/// The whole of a file, which may hold at most `most_bytes`.
+/// The whole contents of a file of at most `most_bytes`.
 /// @throws BadFile  names the file and the reason
 [[nodiscard]] std::vector<std::uint8_t> read_file(const std::filesystem::path& path,
                                                   std::uint64_t most_bytes);
 
-/// Whether there is something of this name; what cannot be looked at is not there.
+/// Whether something of this name exists; what cannot be examined counts as missing.
 [[nodiscard]] bool is_there(const std::filesystem::path& path);
 /// Whether it is a folder.
 [[nodiscard]] bool is_folder(const std::filesystem::path& path);
 
 /// The size of a regular file.
-/// @throws BadFile  if there is none; names the path and the reason
+/// @throws BadFile  if there is no such file; names the path and the reason
 [[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
 
 }  // namespace rcap

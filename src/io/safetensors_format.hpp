@@ -12,11 +12,11 @@
 
 #include "io/safetensors.hpp"
 
-/// What the reader and the writer of safetensors files both know of the format.
+/// What the reader and the writer of safetensors files share.
 namespace rcap::safetensors {
 
 static_assert(std::endian::native == std::endian::little,
-              "tensors are handed over as they lie in the file");
+              "tensors are handed over as they are in the file");
 
 inline constexpr std::size_t LengthBytes = 8;
 inline constexpr std::uint64_t LargestHeader = 100'000'000;
@@ -51,19 +51,19 @@ static_assert(types_stand_at_their_value());
 
 [[nodiscard]] const TypeRow& row_of(TensorType type) noexcept;
 
-/// The bytes of a tensor, or nothing if they cannot be counted. An empty dimension excuses
-/// no other: strides are computed from them all the same.
+/// The bytes of a tensor; empty if they cannot be counted. If one dimension is empty the others
+/// must still be countable: strides are computed from them.
 [[nodiscard]] std::optional<std::uint64_t> byte_count(std::span<const std::int64_t> shape,
                                                       TensorType type);
 
-/// Where a byte is that is neither 0 nor 1; the size if there is none.
+/// The position of a byte that is neither 0 nor 1; the size if there is none.
 [[nodiscard]] std::size_t first_bad_truth_value(const TensorView& tensor);
 
 /// The tensor of that name, or nullptr.
 [[nodiscard]] const TensorView* find_tensor(std::span<const TensorView> tensors,
                                             std::string_view name) noexcept;
 
-/// The first name that appears twice, or nothing.
+/// The first name that appears twice; empty if none does.
 [[nodiscard]] std::optional<std::string_view> first_repeated(std::vector<std::string_view> names);
 
 }  // namespace rcap::safetensors

@@ -52,9 +52,9 @@ struct Entry {
   bool has_offsets = false;
 };
 
-/// Takes the header from nlohmann's parser event by event. The DOM would keep the last of
-/// two equal names silently; here every value has one place where it may stand, so a
-/// header nested deeper than the format is refused at the first bracket too many.
+/// Receives the header from nlohmann's parser event by event. The DOM would silently keep the last
+/// of two equal names; here every value has one place where it is allowed, so a header nested
+/// deeper than the format is refused at the first bracket too many.
 class HeaderEvents {
  public:
   explicit HeaderEvents(const fs::path& path) : path_(path) {}
@@ -134,7 +134,7 @@ class HeaderEvents {
   }
 
  private:
-  /// What stands next.
+  /// What comes next.
   enum class Place {
     Start,          ///< the header's object
     Top,            ///< a tensor's name, __metadata__, or the end of the header
@@ -228,7 +228,7 @@ class HeaderEvents {
         refuse(path_, "__metadata__ {} is {}; it must be a string", in_quotes(metadata_key_), what);
       default:
         // The parser gives keys and ends in the other places, and the header starts with '{'.
-        throw InternalError(fmt::format("SafetensorsFile: {} where no value can stand", what));
+        throw InternalError(fmt::format("SafetensorsFile: {} where no value is allowed", what));
     }
   }
 
@@ -238,7 +238,7 @@ class HeaderEvents {
   std::string metadata_key_;
 };
 
-/// The text of the header, checked to lie within the file.
+/// The text of the header, checked to be within the file.
 std::string_view find_header(const fs::path& path, std::span<const std::byte> file) {
   std::uint64_t length = 0;
   if (file.size() < LengthBytes) {
@@ -262,7 +262,7 @@ std::string_view find_header(const fs::path& path, std::span<const std::byte> fi
   if (!header.starts_with('{')) {
     refuse(path, "the header does not start with '{{'; it is not a safetensors file");
   }
-  // The parser takes a zero byte for the end of the text and would not look at the rest.
+  // The parser takes a zero byte as the end of the text and would ignore the rest.
   if (const auto zero = header.find('\0'); zero != header.npos) refuse_json(path, zero + 1);
   return header;
 }
@@ -280,7 +280,7 @@ void check_size(const fs::path& path, const Entry& entry, std::uint64_t data_byt
   const TensorView& tensor = entry.tensor;
   const auto [begin, end] = entry.offsets;
   if (begin > end) {
-    refuse(path, "tensor {} ends at {}, before its begin at {}", in_quotes(tensor.name), end,
+    refuse(path, "tensor {} ends at {}, before its start at {}", in_quotes(tensor.name), end,
            begin);
   }
   if (end > data_bytes) {
@@ -289,16 +289,16 @@ void check_size(const fs::path& path, const Entry& entry, std::uint64_t data_byt
   }
   const auto bytes = byte_count(tensor.shape, tensor.type);
   if (!bytes) {
-    refuse(path, "tensor {} has a shape of more elements than can be counted",
+    refuse(path, "tensor {} has a shape with more elements than can be counted",
            in_quotes(tensor.name));
   }
   if (*bytes != end - begin) {
-    refuse(path, "tensor {} has {} bytes of data; its shape asks for {} as {}",
-           in_quotes(tensor.name), end - begin, *bytes, row_of(tensor.type).name);
+    refuse(path, "tensor {} has {} bytes of data; its shape needs {} as {}", in_quotes(tensor.name),
+           end - begin, *bytes, row_of(tensor.type).name);
   }
 }
 
-/// Sorts by place and checks that every byte of the data belongs to one tensor.
+/// Sorts by offset and checks that every byte of the data belongs to one tensor.
 void check_layout(const fs::path& path, std::vector<Entry>& entries, std::uint64_t data_bytes) {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.offsets, a.tensor.name) < std::tie(b.offsets, b.tensor.name);

@@ -26,16 +26,16 @@ template <class... T>
 
 void check_tensor(const TensorView& tensor) {
   if (tensor.name == MetadataKey) {
-    refuse_argument("a tensor is named __metadata__; the format keeps that name for itself");
+    refuse_argument("a tensor is named __metadata__; the format reserves that name");
   }
   const auto bytes = byte_count(tensor.shape, tensor.type);
   if (!bytes) {
     refuse_argument(
-        "tensor {} has the shape [{}]; lengths are >= 0 and their product must be countable",
+        "tensor {} has the shape [{}]; lengths must be >= 0 and their product countable",
         in_quotes(tensor.name), fmt::join(tensor.shape, ", "));
   }
   if (*bytes != tensor.data.size()) {
-    refuse_argument("tensor {} brings {} bytes, but {} of shape [{}] are {}",
+    refuse_argument("tensor {} has {} bytes of data, but {} of shape [{}] needs {}",
                     in_quotes(tensor.name), tensor.data.size(), row_of(tensor.type).name,
                     fmt::join(tensor.shape, ", "), *bytes);
   }
@@ -57,8 +57,8 @@ void check_tensors(std::span<const TensorView> tensors) {
   }
 }
 
-/// Widest elements first: without holes, that alone keeps every element at a multiple of its
-/// own size.
+/// Widest elements first: without holes, this order is enough to keep every element at a multiple
+/// of its own size.
 std::vector<const TensorView*> order_of_data(std::span<const TensorView> tensors) {
   std::vector<const TensorView*> order;
   order.reserve(tensors.size());

@@ -17,8 +17,8 @@ class TomlFile {
   [[nodiscard]] const toml::table& table() const noexcept { return table_; }
   /// @throws InvalidArgument  always
   [[noreturn]] void refuse(const toml::node& node, const std::string& what) const;
-  /// The word for the value of an option: 0.9, on, paper; "a,b" for a list of texts.
-  /// @throws InvalidArgument  it is none that an option could have
+  /// The value of an option as a word: 0.9, on, paper; "a,b" for a list of strings.
+  /// @throws InvalidArgument  it is not a value that an option could have
   [[nodiscard]] std::string word_of(const toml::node& node, std::string_view option) const;
 
  private:

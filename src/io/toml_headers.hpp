@@ -5,7 +5,7 @@
 
 namespace rcap {
 
-/// A file that toml++ does not expect; it is not TOML.
+/// A file that toml++ does not expect, so it is not TOML.
 struct UnexpectedToml : std::runtime_error {
   UnexpectedToml() : std::runtime_error("something that is not TOML") {}
 };
@@ -14,9 +14,9 @@ struct UnexpectedToml : std::runtime_error {
 
 }  // namespace rcap
 
-// toml++ 3.3.0 assumes of files what need not be true: that no letter with an accent stands outside
-// of quotes, that a name follows [[. Where an assumption is broken a compiler may do anything.
-// Here they are checked instead. Found by fuzz_plan.
+// toml++ 3.3.0 makes assumptions about files that need not hold: that no accented letter is outside
+// of quotes, that a name follows [[. If one is broken, the compiled program may do anything. Here
+// they are checked instead. Found by fuzz_plan.
 #include <toml++/impl/preprocessor.h>
 #undef TOML_ASSERT_ASSUME
 #define TOML_ASSERT_ASSUME(expression)      \

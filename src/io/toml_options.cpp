@@ -31,7 +31,7 @@ std::string toml_string(std::string_view text) {
   return result + '"';
 }
 
-/// Whether TOML has a number for it; a seed can be too large for one.
+/// Whether TOML can write it as a number; a seed can be too large for that.
 bool is_number(const Option& option, const std::string& word) {
   if (option.kind() == Option::Kind::Number) return true;
   if (option.kind() == Option::Kind::NumberOrWord) {
@@ -75,7 +75,7 @@ std::string TomlFile::word_of(const toml::node& node, std::string_view option) c
     }
     return words;
   }
-  refuse(node, fmt::format("{}: a text, a number, true or false is expected", option));
+  refuse(node, fmt::format("{}: a string, a number, true or false is expected", option));
 }
 
 std::vector<GivenOption> read_toml_options(const fs::path& path) {

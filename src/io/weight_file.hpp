@@ -13,13 +13,12 @@ namespace rcap {
 
 class PthFile;
 
-/// Weights of a network, read from a safetensors file or from one that PyTorch's `torch.save`
-/// wrote (`.pth`). The first bytes tell which it is; the name of the file plays no part.
+/// The weights of a network, read from a safetensors file or from one written by PyTorch's
+/// `torch.save` (`.pth`). The first bytes decide which it is; the name of the file does not matter.
 ///
-/// Every tensor is contiguous, little-endian and aligned to its element, whatever the file
-/// had. Most of them point into the mapped file, so it must not be shortened while the
-/// object lives. Names are those of the file: a prefix such as `module.` is for the caller
-/// to strip.
+/// Every tensor is contiguous, little-endian and aligned to its element, however the file stores
+/// it. Most of them point into the mapped file, so it must not be shortened while the object lives.
+/// Names are those of the file: stripping a prefix such as `module.` is up to the caller.
 class WeightFile {
  public:
   enum class Format { Safetensors, Pth };
@@ -32,17 +31,17 @@ class WeightFile {
   WeightFile(const WeightFile&) = delete;
   WeightFile& operator=(const WeightFile&) = delete;
 
-  /// All tensors: of a safetensors file in the order of their data, of a `.pth` file in the
-  /// order of the dictionary.
+  /// All tensors: of a safetensors file in the order of their data, of a `.pth` file in the order
+  /// of the dictionary.
   [[nodiscard]] std::span<const TensorView> tensors() const noexcept { return tensors_; }
   /// The tensor of that name, or nullptr.
   [[nodiscard]] const TensorView* find(std::string_view name) const noexcept;
 
   [[nodiscard]] Format format() const noexcept { return format_; }
-  /// Under which keys of a `.pth` file the tensors were found, such as "model_ema"; empty if
+  /// The keys of a `.pth` file under which the tensors were found, such as "model_ema"; empty if
   /// its outermost dictionary holds them.
   [[nodiscard]] std::string_view wrapper() const noexcept;
-  /// Other dictionaries of tensors that `wrapper` was preferred to, such as "model".
+  /// Other dictionaries of tensors, to which `wrapper` was preferred, such as "model".
   [[nodiscard]] std::span<const std::string> passed_over() const noexcept;
 
  private:

@@ -203,7 +203,7 @@ TEST_F(StagedFileTest, LeavesNothingBehindWhenTheDiskRefusesMore) {
     EXPECT_EQ(
         message,
         path_.string() +
-            ": cannot write the file: File too large; a file that was there before is untouched");
+            ": cannot write the file: File too large; a file that existed before is unchanged");
     EXPECT_EQ(read_bytes(path_), "old");
     EXPECT_THAT(names_in_folder(), ElementsAre("a"));
   }

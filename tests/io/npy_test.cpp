@@ -129,7 +129,7 @@ TEST_F(Npy, NamesEveryTypeThatItRefuses) {
     return refusal(npy_bytes(header_of(type, "(1,)"), std::string(16, '\0')));
   };
   EXPECT_THAT(refused_as("|O"), HasSubstr("Python objects ('|O')"));
-  EXPECT_THAT(refused_as("<f4"), HasSubstr("float32 ('<f4') where integers are needed"));
+  EXPECT_THAT(refused_as("<f4"), HasSubstr("float32 ('<f4'), but integers are needed"));
   EXPECT_THAT(refused_as("|b1"), HasSubstr("bool ('|b1')"));
   EXPECT_THAT(refused_as("<c16"), HasSubstr("complex128 ('<c16')"));
   EXPECT_THAT(refused_as("<U4"), HasSubstr("strings ('<U4')"));
@@ -148,10 +148,10 @@ TEST_F(Npy, NamesEveryTypeThatItRefuses) {
 
 TEST_F(Npy, RefusesHalfPrecisionAndIntegersAsLosses) {
   EXPECT_THAT(refusal_of_losses(npy_bytes(header_of("<f2", "(1,)"), "\0\0"s)),
-              HasSubstr("float16 ('<f2') where float32 or float64 is needed; save it with "
+              HasSubstr("float16 ('<f2'), but float32 or float64 is needed; save it with "
                         "losses.astype('<f4')"));
   EXPECT_THAT(refusal_of_losses(npy_bytes(header_of("<i4", "(1,)"), "\0\0\0\0"s)),
-              HasSubstr("int32 ('<i4') where float32 or float64 is needed"));
+              HasSubstr("int32 ('<i4'), but float32 or float64 is needed"));
   EXPECT_THAT(refusal_of_losses(npy_bytes(header_of(">f2", "(1,)"), "\0\0"s)),
               HasSubstr("losses.astype('<f4')"));
 }
@@ -166,18 +166,17 @@ TEST_F(Npy, RefusesFortranOrderAndOtherShapes) {
 
 TEST_F(Npy, NamesBothByteCountsWhenTheSizeIsWrong) {
   EXPECT_THAT(refusal(npy_bytes(header_of("<i4", "(3,)"), std::string(11, '\0'))),
-              HasSubstr("truncated: its header promises 12 bytes of data, the file holds 11"));
+              HasSubstr("truncated: its header claims 12 bytes of data, the file has 11"));
   EXPECT_THAT(refusal(npy_bytes(header_of("<i4", "(3,)"), std::string(13, '\0'))),
-              HasSubstr("longer than it should be: its header promises 12 bytes of data, the file "
-                        "holds 13"));
+              HasSubstr("too long: its header claims 12 bytes of data, the file has 13"));
 }
 
 TEST_F(Npy, TakesNoMemoryForASizeThatTheFileDoesNotHave) {
   EXPECT_THAT(refusal(npy_bytes(header_of("<i8", "(1000000000000000000,)"), "")),
-              HasSubstr("truncated: its header promises 8000000000000000000 bytes"));
+              HasSubstr("truncated: its header claims 8000000000000000000 bytes"));
   // 2^61 values of 8 bytes are 2^64 bytes: 0 if the product wrapped round.
   EXPECT_THAT(refusal(npy_bytes(header_of("<i8", "(2305843009213693952,)"), "")),
-              HasSubstr("its header promises 2305843009213693952 values"));
+              HasSubstr("its header claims 2305843009213693952 values"));
 }
 
 TEST_F(Npy, RefusesEveryTruncationOfASoundFile) {
@@ -244,12 +243,12 @@ TEST_F(Npy, RefusesTablesOfOtherTypesOrdersAndShapes) {
   EXPECT_THAT(refusal_of_table(header_of("<f4", "(2, 2)", "True"), 16),
               HasSubstr("save it with np.ascontiguousarray(table)"));
   EXPECT_THAT(refusal_of_table(header_of("<f2", "(2, 2)"), 8),
-              HasSubstr("float16 ('<f2') where float32, float64 or integers are needed"));
+              HasSubstr("float16 ('<f2'), but float32, float64 or integers are needed"));
   EXPECT_THAT(refusal_of_table(header_of("<f4", "(2, 2)"), 15),
-              HasSubstr("promises 16 bytes of data, the file holds 15"));
+              HasSubstr("claims 16 bytes of data, the file has 15"));
   // 2^32 x 2^32 is 0 if the product wrapped round.
   EXPECT_THAT(refusal_of_table(header_of("<f4", "(4294967296, 4294967296)"), 0),
-              HasSubstr("its header promises 4294967296 x 4294967296 values of 4 bytes"));
+              HasSubstr("its header claims 4294967296 x 4294967296 values of 4 bytes"));
 }
 
 TEST_F(Npy, TellsItsFilesByTheirFirstBytes) {

@@ -321,16 +321,16 @@ TEST_F(Safetensors, RefusesOffsetsAndShapesThatDoNotFit) {
   const auto of = [&](const std::string& shape, const std::string& offsets) {
     return refusal("{" + entry("a", "F32", shape, offsets) + "}", 16);
   };
-  EXPECT_THAT(of("[4]", "[16,0]"), HasSubstr("tensor \"a\" ends at 0, before its begin at 16"));
+  EXPECT_THAT(of("[4]", "[16,0]"), HasSubstr("tensor \"a\" ends at 0, before its start at 16"));
   EXPECT_THAT(of("[5]", "[0,20]"), HasSubstr("ends at byte 20 of the data, but there are 16; the "
                                              "file is cut short"));
   EXPECT_THAT(of("[4]", "[0,18446744073709551615]"),
               HasSubstr("ends at byte 18446744073709551615"));
-  EXPECT_THAT(of("[3]", "[0,16]"), HasSubstr("has 16 bytes of data; its shape asks for 12 as F32"));
-  EXPECT_THAT(of("[0,4]", "[0,16]"), HasSubstr("its shape asks for 0 as F32"));
+  EXPECT_THAT(of("[3]", "[0,16]"), HasSubstr("has 16 bytes of data; its shape needs 12 as F32"));
+  EXPECT_THAT(of("[0,4]", "[0,16]"), HasSubstr("its shape needs 0 as F32"));
   // 2^32 * 2^32 elements, of which 64 bits see 0; 2^62 + 4 of them, whose bytes are 16 there.
   EXPECT_THAT(of("[4294967296,4294967296]", "[0,16]"),
-              HasSubstr("tensor \"a\" has a shape of more elements than can be counted"));
+              HasSubstr("tensor \"a\" has a shape with more elements than can be counted"));
   EXPECT_THAT(of("[4611686018427387908]", "[0,16]"), HasSubstr("than can be counted"));
   EXPECT_THAT(of("[0,4294967296,4294967296]", "[0,0]"), HasSubstr("than can be counted"));
 }
@@ -389,11 +389,11 @@ TEST_F(WriteSafetensors, RefusesWhatItCouldNotReadBack) {
   const TensorView a = view("a", TensorType::F32, {2}, two);
   EXPECT_EQ(message({a, a}), "write_safetensors: tensor \"a\" appears twice; names must differ");
   EXPECT_THAT(message({view("a", TensorType::F32, {3, 1}, two)}),
-              HasSubstr("tensor \"a\" brings 8 bytes, but F32 of shape [3, 1] are 12"));
+              HasSubstr("tensor \"a\" has 8 bytes of data, but F32 of shape [3, 1] needs 12"));
   EXPECT_THAT(message({view("a", TensorType::F32, {-2, -1}, two)}),
-              HasSubstr("tensor \"a\" has the shape [-2, -1]; lengths are >= 0"));
+              HasSubstr("tensor \"a\" has the shape [-2, -1]; lengths must be >= 0"));
   EXPECT_THAT(message({view("a", TensorType::F32, {std::int64_t{1} << 62, 4}, two)}),
-              HasSubstr("their product must be countable"));
+              HasSubstr("their product countable"));
   EXPECT_THAT(message({view("__metadata__", TensorType::F32, {2}, two)}),
               HasSubstr("a tensor is named __metadata__"));
   EXPECT_THAT(message({view("a\xff", TensorType::F32, {2}, two)}), HasSubstr("is not UTF-8"));

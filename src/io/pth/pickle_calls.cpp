@@ -1,5 +1,5 @@
-// What instructions of a pickle mean that make storages and tensors: the part of the machine
-// that knows PyTorch.
+// The instructions of a pickle that make storages and tensors: the part of the machine that knows
+// PyTorch.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,16 +14,16 @@ constexpr std::size_t MostDimensions = 16;
 
 }  // namespace
 
-/// A storage stands in a pickle as a tuple: the word "storage", its type, its key, the device
-/// it was on, its number of elements, and in files of the old format what part of another
-/// one it is, which only PyTorch before 0.4 used.
+/// A pickle refers to a storage by a tuple: the word "storage", its type, its key, the device it
+/// was on, its number of elements and, in files of the old format, which part of another storage it
+/// is, which only PyTorch before 0.4 used.
 void Machine::push_storage() {
   const Value id = pop();
   const Sequence none;
   const Sequence& parts = id.kind == Kind::Tuple ? objects_.sequences[id.index()] : none;
   if ((parts.size() != 5 && parts.size() != 6) || !parts[0].is_text("storage") ||
       parts[1].kind != Kind::StorageType || parts[2].kind != Kind::Text) {
-    refuse("refers to something outside that is no storage of a known type");
+    refuse("refers to something outside the pickle that is not a storage of a known type");
   }
   if (parts.size() == 6 && parts[5].kind != Kind::None) {
     refuse(
@@ -70,7 +70,9 @@ void Machine::call() {
 /// Storage, offset, sizes, strides, requires_grad, hooks, and in some files metadata.
 void Machine::rebuild_tensor(const Sequence& arguments) {
   if (arguments.size() < 6 || arguments.size() > 7 || arguments[0].kind != Kind::Storage) {
-    refuse("makes a tensor from other things than a storage and five more; the file is damaged");
+    refuse(
+        "makes a tensor from something other than a storage and five more values; the file is "
+        "damaged");
   }
   if (arguments.size() == 7 && arguments[6].kind != Kind::None) {
     refuse("makes a tensor with metadata (a conjugate or negative view); save a plain copy of it");
@@ -91,14 +93,14 @@ void Machine::rebuild_tensor(const Sequence& arguments) {
 
 void Machine::rebuild_parameter(const Sequence& arguments) {
   if (arguments.empty() || arguments[0].kind != Kind::Tensor) {
-    refuse("makes a parameter from what is no tensor; the file is damaged");
+    refuse("makes a parameter from something that is not a tensor; the file is damaged");
   }
   push(arguments[0]);
 }
 
 std::uint64_t Machine::count_of(const Value& value, std::string_view what) const {
   if (value.kind != Kind::Integer || value.number < 0) {
-    refuse("has {} as {}; it must be an integer >= 0 of 64 bits",
+    refuse("has {} as {}; it must be a 64-bit integer >= 0",
            value.kind == Kind::Integer ? fmt::format("{}", value.number)
                                        : std::string("something else"),
            what);
@@ -108,7 +110,7 @@ std::uint64_t Machine::count_of(const Value& value, std::string_view what) const
 
 std::size_t Machine::check_counts(const Value& value, std::string_view what) const {
   if (value.kind != Kind::Tuple) {
-    refuse("makes a tensor whose {}s are no tuple; the file is damaged", what);
+    refuse("makes a tensor whose {}s are not a tuple; the file is damaged", what);
   }
   const Sequence& counts = objects_.sequences[value.index()];
   if (counts.size() > MostDimensions) {

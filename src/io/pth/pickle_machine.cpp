@@ -28,7 +28,7 @@ Value Machine::run() {
     }
     return stack_.back();
   }
-  refuse("comes after {} others, which is the most that are read; {}", MostInstructions, Remedy);
+  refuse("comes after {} others, and no more are read; {}", MostInstructions, Remedy);
 }
 
 void Machine::execute(std::uint8_t code) {
@@ -99,7 +99,7 @@ void Machine::execute(std::uint8_t code) {
     case Code::Global:
       return push_global();
     default:
-      refuse("is not among the instructions that weights need; {}", Remedy);
+      refuse("is not an instruction that weights need; {}", Remedy);
   }
 }
 
@@ -107,13 +107,13 @@ void Machine::check_protocol() {
   const auto version = input_.take_number<std::uint8_t>("a version");
   if (version != Protocol) {
     refuse(
-        "announces pickle protocol {}; protocol {} is read: save it with torch.save(..., "
+        "announces pickle protocol {}; only protocol {} is read: save it with torch.save(..., "
         "pickle_protocol={})",
         version, Protocol, Protocol);
   }
 }
 
-/// Little-endian in as few bytes as it takes, the highest bit being the sign.
+/// Little-endian in as few bytes as it needs; the highest bit is the sign.
 void Machine::push_long() {
   const auto length = input_.take_number<std::uint8_t>("a length");
   const std::string_view text = input_.take_text(length, "a number");
@@ -134,7 +134,7 @@ void Machine::push_global() {
   const std::string_view name = input_.take_line("a name");
   const auto value = find_global(module, name);
   if (!value) {
-    refuse("asks for {}, which weights do not need, and is not obeyed; {}",
+    refuse("asks for {}, which weights do not need, and is not executed; {}",
            in_quotes(fmt::format("{}.{}", module, name)), Remedy);
   }
   push(*value);
@@ -157,7 +157,7 @@ void Machine::push_dictionary() {
 void Machine::push_memo(std::uint32_t number) {
   const auto found = memo_.find(number);
   if (found == memo_.end()) {
-    refuse("asks for value {}, which was not put aside; the file is damaged", number);
+    refuse("asks for value {}, which was never stored; the file is damaged", number);
   }
   push(found->second);
 }
@@ -196,14 +196,16 @@ Sequence Machine::pop_to_mark() {
 }
 
 void Machine::append(const Sequence& values) {
-  if (top().kind != Kind::List) refuse("appends to what is no list; the file is damaged");
+  if (top().kind != Kind::List) {
+    refuse("appends to something that is not a list; the file is damaged");
+  }
   Sequence& list = objects_.sequences[top().index()];
   list.insert(list.end(), values.begin(), values.end());
 }
 
 void Machine::set_items(const Sequence& values) {
   if (top().kind != Kind::Dictionary) {
-    refuse("puts items into what is no dictionary; the file is damaged");
+    refuse("puts items into something that is not a dictionary; the file is damaged");
   }
   if (values.size() % 2 != 0) refuse("has a key without a value; the file is damaged");
   Dictionary& dictionary = objects_.dictionaries[top().index()];
@@ -212,7 +214,7 @@ void Machine::set_items(const Sequence& values) {
   }
 }
 
-/// Attributes of a dictionary, such as `_metadata`: nothing here asks for them.
+/// Attributes of a dictionary, such as `_metadata`; nothing here uses them.
 void Machine::drop_state() {
   const Value state = pop();
   if (state.kind != Kind::Dictionary || top().kind != Kind::Dictionary) {

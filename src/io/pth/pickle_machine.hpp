@@ -13,23 +13,22 @@
 
 namespace rcap::pickle {
 
-/// Reads one pickle, as far as weights of a network need it.
+/// Reads one pickle, as far as the weights of a network need it.
 ///
-/// The instructions and names it knows are the whole of what a file can ask for; each builds
-/// a value and has no other effect. There are at most `MostInstructions`, which bounds the
-/// stack, the memo and all objects, and at most `MostNesting` open marks.
+/// A file can use only the instructions and names that the machine knows; each builds a value and
+/// has no other effect. There are at most `MostInstructions`, which bounds the stack, the memo and
+/// all objects, and at most `MostNesting` open marks.
 class Machine {
  public:
   static constexpr std::size_t MostInstructions = std::size_t{1} << 21;
   static constexpr std::size_t MostNesting = 1000;
 
-  /// @param input    stands at the pickle's first byte, and after `run` behind its last
-  /// @param objects  takes what the values refer to
+  /// @param input    positioned at the first byte of the pickle; after `run`, behind its last
+  /// @param objects  receives what the values refer to
   Machine(pth::ByteReader& input, Objects& objects) : input_(input), objects_(objects) {}
 
   /// The value that the pickle builds.
-  /// @throws BadFile  names the instruction or the name that is not known, or cannot be, and
-  ///                  its offset
+  /// @throws BadFile  names the instruction or name that is unknown or invalid, and its offset
   [[nodiscard]] Value run();
 
  private:
@@ -69,7 +68,7 @@ class Machine {
   pth::ByteReader& input_;
   Objects& objects_;
   std::vector<Value> stack_;
-  std::vector<std::size_t> marks_;  ///< how high the stack was
+  std::vector<std::size_t> marks_;  ///< the height of the stack at each
   std::unordered_map<std::uint32_t, Value> memo_;
   std::uint8_t code_ = 0;   ///< of the instruction being executed
   std::size_t offset_ = 0;  ///< where it is

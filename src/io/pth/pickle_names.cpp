@@ -13,7 +13,7 @@ struct CodeName {
   std::string_view name;
 };
 
-/// All of protocol 0 to 5.
+/// All instructions of protocols 0 to 5.
 constexpr CodeName CodeNames[] = {
     {'(', "MARK"},          {')', "EMPTY_TUPLE"},
     {'.', "STOP"},          {'0', "POP"},

@@ -45,12 +45,12 @@ enum class Code : std::uint8_t {
   Long1 = 0x8a
 };
 
-/// What Python calls the instruction, such as "REDUCE"; also for those that are refused.
-/// Without a name the byte itself: "0x00".
+/// What Python calls the instruction, such as "REDUCE", even if it is refused; for a byte without a
+/// name, the byte itself: "0x00".
 [[nodiscard]] std::string name_of_code(std::uint8_t code);
 
-/// What the name of a module and of something in it stands for; nothing unless it is one of
-/// the few that files of weights need.
+/// What a module's name and the name of something in it stand for; empty unless it is one of the
+/// few that weight files need.
 [[nodiscard]] std::optional<Value> find_global(std::string_view module, std::string_view name);
 
 }  // namespace rcap::pickle

@@ -10,7 +10,7 @@
 #include "io/safetensors.hpp"
 
 /// What a pickle can build here. Objects refer to each other by number, so a dictionary that
-/// holds itself does no harm, and nothing is walked or freed by recursion.
+/// contains itself does no harm, and nothing is walked or freed by recursion.
 namespace rcap::pickle {
 
 enum class Kind : std::uint8_t {
@@ -18,7 +18,7 @@ enum class Kind : std::uint8_t {
   Truth,
   Integer,
   LongInteger,  ///< of more than 64 bits
-  Real,         ///< its value is of no use
+  Real,         ///< its value is not needed
   Text,
   Tuple,
   List,
@@ -36,7 +36,7 @@ struct Value {
   Kind kind = Kind::None;
   /// An integer, a truth value, an enumerator, or the number of an object.
   std::int64_t number = 0;
-  /// Text, or the bytes of a long integer; lies in the pickle.
+  /// Text, or the bytes of a long integer; points into the pickle.
   std::string_view text;
 
   [[nodiscard]] std::size_t index() const noexcept { return static_cast<std::size_t>(number); }
@@ -48,7 +48,7 @@ struct Value {
 using Sequence = std::vector<Value>;
 using Dictionary = std::vector<std::pair<Value, Value>>;  ///< in the order of insertion
 
-/// Memory that tensors look at; the pickle knows its name and size, the container has it.
+/// Memory that tensors view; the pickle knows its name and size, the container has its bytes.
 struct Storage {
   std::string_view key;
   TensorType type = TensorType::F32;
@@ -60,7 +60,7 @@ struct Tensor {
   std::size_t storage = 0;
   std::uint64_t offset = 0;
   std::size_t sizes = 0;    ///< a sequence of integers
-  std::size_t strides = 0;  ///< another
+  std::size_t strides = 0;  ///< likewise
 };
 
 /// All objects of a pickle.

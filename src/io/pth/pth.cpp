@@ -27,10 +27,10 @@ using pickle::Kind;
 using pth::Container;
 using pth::refuse;
 
-/// Memory of tensors that could not be used as they lie in the file.
+/// Memory for tensors that cannot be used in place.
 using Copies = std::vector<std::unique_ptr<std::byte[]>>;
 
-/// In the order of preference.
+/// In order of preference.
 constexpr std::array Wrappers = {"model_ema"sv, "teacher"sv, "state_dict"sv, "model"sv};
 constexpr std::size_t MostWrappers = 4;
 constexpr std::size_t MostKeysShown = 8;
@@ -57,7 +57,7 @@ class WeightsSearch {
 
   std::vector<Candidate> candidates;
 
-  /// What is wrapped comes before what stands beside the wrapper, such as an accuracy.
+  /// What is wrapped comes before what is beside the wrapper, such as an accuracy.
   void visit(std::size_t index, const std::string& wrapper, std::size_t depth) {
     if (visited_[index] || depth > MostWrappers) return;
     visited_[index] = true;
@@ -97,7 +97,7 @@ std::string list_keys(const pickle::Dictionary& dictionary) {
   return keys.empty() ? "none" : keys;
 }
 
-/// A tensor in the terms of its storage.
+/// A tensor in terms of its storage.
 struct Layout {
   std::uint64_t offset = 0;
   std::vector<std::int64_t> sizes;
@@ -111,7 +111,7 @@ std::vector<std::int64_t> numbers_of(const pickle::Sequence& values) {
   return numbers;
 }
 
-/// Whether the elements lie side by side in the order of the indices.
+/// Whether the elements are side by side, in the order of the indices.
 bool is_contiguous(const Layout& layout) {
   std::int64_t expected = 1;
   for (std::size_t i = layout.sizes.size(); i-- > 0;) {
@@ -121,8 +121,8 @@ bool is_contiguous(const Layout& layout) {
   return true;
 }
 
-/// How many elements the storage needs for a tensor that is not empty; nothing if they cannot
-/// be counted.
+/// How many elements the storage must have for a tensor that is not empty; empty if they cannot be
+/// counted.
 std::optional<std::uint64_t> extent_of(const Layout& layout) {
   std::uint64_t last = layout.offset;
   for (std::size_t i = 0; i < layout.sizes.size(); ++i) {
@@ -192,7 +192,7 @@ class TensorMaker {
     const pickle::Storage& storage = objects.storages[tensor.storage];
     TensorView view{std::string(name), storage.type, layout.sizes, {}};
     const auto bytes = safetensors::byte_count(layout.sizes, storage.type);
-    if (!bytes) refuse_tensor(name, "has a shape of more elements than can be counted");
+    if (!bytes) refuse_tensor(name, "has a shape with more elements than can be counted");
     if (*bytes == 0) return view;
     const auto extent = extent_of(layout);
     if (!extent || *extent > storage.element_count) {
@@ -234,8 +234,8 @@ class TensorMaker {
   [[nodiscard]] std::byte* make_room(std::string_view name, std::size_t bytes) {
     if (bytes > most_copied_ - copied_) {
       refuse_tensor(name,
-                    "is not contiguous and takes {} bytes to copy; all copies of this file may "
-                    "take {}, {} of them are taken: save tensor.contiguous() or fewer views",
+                    "is not contiguous and takes {} bytes to copy; copies for this file may take "
+                    "{} in all, and {} are used already: save tensor.contiguous() or fewer views",
                     bytes, most_copied_, copied_);
     }
     copied_ += bytes;
@@ -246,7 +246,7 @@ class TensorMaker {
   void check_truth_values(const TensorView& view) const {
     const std::size_t bad = safetensors::first_bad_truth_value(view);
     if (bad == view.data.size()) return;
-    refuse_tensor(view.name, "is of truth values, but element {} is {}; they are 0 and 1", bad,
+    refuse_tensor(view.name, "holds truth values, but element {} is {}; they are 0 and 1", bad,
                   std::to_integer<int>(view.data[bad]));
   }
 
@@ -257,7 +257,7 @@ class TensorMaker {
   std::uint64_t copied_ = 0;
 };
 
-/// Every dictionary of a file that could be meant, as `PthFile` says; at least one.
+/// Every dictionary of a file that could be meant, as described at `PthFile`; at least one.
 std::vector<WeightsSearch::Candidate> find_weights(const fs::path& path,
                                                    const Container& container) {
   const pickle::Objects& objects = container.objects;
@@ -269,8 +269,8 @@ std::vector<WeightsSearch::Candidate> find_weights(const fs::path& path,
   search.visit(root, "", 0);
   if (search.candidates.empty()) {
     refuse(path,
-           "holds no dictionary of tensors, neither outermost nor under {}; its keys are {}; save "
-           "model.state_dict()",
+           "holds no dictionary of tensors, neither at the top level nor under {}; its keys are "
+           "{}; save model.state_dict()",
            fmt::join(Wrappers, ", "), list_keys(objects.dictionaries[root]));
   }
   return std::move(search.candidates);

@@ -6,7 +6,7 @@
 namespace rcap::pth {
 
 static_assert(std::endian::native == std::endian::little,
-              "numbers are taken as they lie in the file");
+              "numbers are read as they are in the file");
 
 std::string where(const std::filesystem::path& path) {
   return fmt::format("PthFile \"{}\"", path.string());
@@ -14,7 +14,7 @@ std::string where(const std::filesystem::path& path) {
 
 std::span<const std::byte> ByteReader::take(std::uint64_t count, std::string_view what) {
   if (count > left()) {
-    refuse(path_, "{} at {} needs {} bytes where {} are left; the file is cut short or damaged",
+    refuse(path_, "{} at {} needs {} bytes, but {} are left; the file is cut short or damaged",
            what, place(position_), count, left());
   }
   const auto taken = bytes_.subspan(position_, static_cast<std::size_t>(count));

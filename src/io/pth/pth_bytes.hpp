@@ -14,7 +14,7 @@
 
 #include "rcap/core/error.hpp"
 
-/// What the parts of the reader of `.pth` files share.
+/// What the parts of the `.pth` reader share.
 namespace rcap::pth {
 
 /// What messages begin with.
@@ -27,8 +27,7 @@ template <class... T>
   throw BadFile(fmt::format("{}: {}", where(path), fmt::format(what, std::forward<T>(values)...)));
 }
 
-/// Numbers (little-endian) and text from a part of a file, one after another and never past
-/// its end.
+/// Numbers (little-endian) and text from a part of a file, read in order and never past its end.
 class ByteReader {
  public:
   /// @param path   must live as long as this object
@@ -38,11 +37,11 @@ class ByteReader {
              std::span<const std::byte> bytes, std::size_t start = 0)
       : path_(path), part_(part), bytes_(bytes), position_(start) {}
 
-  /// @param what  what stands there, for the message that it is cut off
+  /// @param what  what is read, for the message if it is cut off
   /// @throws BadFile  if fewer bytes are left
   [[nodiscard]] std::span<const std::byte> take(std::uint64_t count, std::string_view what);
   [[nodiscard]] std::string_view take_text(std::uint64_t count, std::string_view what);
-  /// Up to the end of the line, which is skipped.
+  /// Reads to the end of the line, which is skipped.
   [[nodiscard]] std::string_view take_line(std::string_view what);
   template <class Number>
   [[nodiscard]] Number take_number(std::string_view what) {

@@ -31,7 +31,7 @@ bool has_text(std::span<const std::byte> file, std::string_view text, std::size_
          std::memcmp(file.data() + offset, text.data(), text.size()) == 0;
 }
 
-/// Bytes of a storage, which are as many as the pickle says.
+/// The bytes of a storage, which must be as many as the pickle says.
 std::span<const std::byte> check_size(const fs::path& path, const pickle::Storage& storage,
                                       std::span<const std::byte> data) {
   const std::size_t width = bytes_of(storage.type);
@@ -51,13 +51,13 @@ std::string_view find_folder(const fs::path& path, const ZipArchive& archive) {
   for (const ZipRecord& record : archive.records()) {
     const std::size_t slash = record.name.find('/');
     if (slash == record.name.npos || record.name.substr(slash + 1) != Pickle) continue;
-    if (!folder.empty()) refuse(path, "holds data.pkl in two folders; it is not of torch.save");
+    if (!folder.empty()) refuse(path, "holds data.pkl in two folders; torch.save did not write it");
     folder = record.name.substr(0, slash + 1);
   }
   if (folder.empty()) {
     refuse(path,
            "is a zip archive without data.pkl in a folder, so torch.save did not write it; give a "
-           "file of torch.save(model.state_dict(), ...)");
+           "file written by torch.save(model.state_dict(), ...)");
   }
   return folder;
 }
@@ -103,7 +103,7 @@ class ArchiveReader {
     const ZipRecord* const order = find("byteorder");
     if (order != nullptr && !has_text(order->data, "little")) {
       refuse(path_,
-             "record byteorder says {}, only \"little\" is read; load it in Python and save it on "
+             "record byteorder says {}; only \"little\" is read; load it in Python and save it on "
              "a little-endian machine",
              in_quotes({reinterpret_cast<const char*>(order->data.data()), order->data.size()}));
     }
@@ -153,7 +153,7 @@ class OldReader {
     const pickle::Value version = read_pickle(none);
     if (version.kind != pickle::Kind::Integer || version.number != OldVersion) {
       refuse(path_,
-             "is of the format before PyTorch 1.6, but not of its version {}; load it in Python "
+             "has the format from before PyTorch 1.6, but not its version {}; load it in Python "
              "and save it again",
              OldVersion);
     }
@@ -171,8 +171,8 @@ class OldReader {
       if (std::any_of(items.begin(), items.end(), says_little)) return;
     }
     refuse(path_,
-           "does not say that it is little-endian, and nothing else is read; load it in Python and "
-           "save it on a little-endian machine");
+           "is not marked as little-endian, and nothing else is read; load it in Python and save "
+           "it on a little-endian machine");
   }
 
   /// A list of the keys; then the storages in this order, each with its number of elements.
@@ -209,10 +209,9 @@ class OldReader {
     }
     const std::size_t width = bytes_of(storage.type);
     if (count > input_.left() / width) {
-      refuse(
-          path_,
-          "storage {} has {} elements of {} bytes where {} bytes are left; the file is cut short",
-          in_quotes(storage.key), count, width, input_.left());
+      refuse(path_,
+             "storage {} has {} elements of {} bytes, but {} bytes are left; the file is cut short",
+             in_quotes(storage.key), count, width, input_.left());
     }
     return input_.take(count * width, "a storage");
   }
@@ -224,7 +223,7 @@ class OldReader {
 }  // namespace
 
 bool begins_like_pth(std::span<const std::byte> file) {
-  // The length of a safetensors header can have any of these bytes; its text follows.
+  // A safetensors header may have a length that begins with these bytes; its text follows.
   if (has_text(file, "{", 8)) return false;
   return has_text(file, ZipMagic) || has_text(file, OldMagic.substr(0, 2)) ||
          has_text(file, TarMagic, TarMagicOffset);
@@ -240,10 +239,11 @@ Container read_container(const fs::path& path, std::span<const std::byte> file) 
   }
   if (has_text(file, OldMagic.substr(0, 2))) {
     refuse(path,
-           "is a pickle, but not one of torch.save: its first number is another; save the "
-           "state_dict with torch.save");
+           "is a pickle, but not one that torch.save wrote: its first number is different; save "
+           "the state_dict with torch.save");
   }
-  refuse(path, "is not a file of torch.save: it begins neither as a zip archive nor as a pickle");
+  refuse(path,
+         "was not written by torch.save: it begins neither like a zip archive nor like a pickle");
 }
 
 }  // namespace rcap::pth

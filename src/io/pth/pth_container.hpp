@@ -19,12 +19,12 @@ struct Container {
 
 /// @param path  for messages
 /// @param file  must live as long as the result
-/// @throws BadFile  if it is not a file of torch.save, or damaged; names the offset
+/// @throws BadFile  if torch.save did not write it, or it is damaged; names the offset
 [[nodiscard]] Container read_container(const std::filesystem::path& path,
                                        std::span<const std::byte> file);
 
-/// Whether the first bytes are those of a file that `read_container` can tell something about:
-/// one it reads, or one it refuses by name.
+/// Whether the first bytes are those of a file that `read_container` recognises: one it reads, or
+/// one it refuses by name.
 [[nodiscard]] bool begins_like_pth(std::span<const std::byte> file);
 
 }  // namespace rcap::pth

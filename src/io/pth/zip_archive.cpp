@@ -26,12 +26,12 @@ constexpr std::size_t End64Bytes = 56;
 constexpr std::size_t Locator64Bytes = 20;
 constexpr std::size_t LongestComment = 0xFFFF;
 constexpr std::uint16_t Extra64 = 0x0001;  ///< the kind of extra field that ZIP64 uses
-/// Stands in a field of 16 or 32 bits whose value is in the ZIP64 part.
+/// The content of a 16- or 32-bit field whose value is in the ZIP64 part.
 constexpr std::uint64_t Elsewhere16 = 0xFFFF;
 constexpr std::uint64_t Elsewhere32 = 0xFFFFFFFF;
 constexpr std::uint16_t EncryptedFlag = 1;
 
-/// Where the list of records lies.
+/// Where the list of records is.
 struct Directory {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
@@ -128,7 +128,7 @@ class ZipReader {
     return offset;
   }
 
-  /// @param small  what the fields of 16 and 32 bits say; they must not contradict
+  /// @param small  what the 16- and 32-bit fields say; it must not contradict
   [[nodiscard]] Directory read_end64(std::uint64_t end, const Directory& small) const {
     ByteReader reader = reader_at(end + 24);
     const auto count_here = reader.take_number<std::uint64_t>("a count");
@@ -194,7 +194,7 @@ class ZipReader {
     return entry;
   }
 
-  /// The content of the extra field with those numbers that take 64 bits; empty without one.
+  /// The content of the extra field with the numbers that take 64 bits; empty if there is none.
   [[nodiscard]] ByteReader find_large_numbers(std::string_view name,
                                               std::span<const std::byte> extra) const {
     const std::string part = fmt::format("the extra fields of record {}", in_quotes(name));
@@ -220,8 +220,7 @@ class ZipReader {
     }
   }
 
-  /// The header before the data says once more what the record is called, and how long the
-  /// header itself is.
+  /// The header before the data repeats the name of the record and gives its own length.
   void find_data(Entry& entry) const {
     const std::string name = in_quotes(entry.name);
     if (entry.offset > file_.size() || signature_at(entry.offset) != LocalSignature) {
@@ -240,7 +239,7 @@ class ZipReader {
     entry.end = header.position();
   }
 
-  /// Sorts by place and checks that the records lie apart from each other and before the list.
+  /// Sorts by offset and checks that records do not overlap and end before the list.
   void check_layout(std::vector<Entry>& entries, std::uint64_t directory_offset) const {
     std::sort(entries.begin(), entries.end(),
               [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
@@ -257,7 +256,7 @@ class ZipReader {
   void check_checksum(const Entry& entry) const {
     if (entry.method != 0) return;
     const auto* bytes = reinterpret_cast<const Bytef*>(entry.data.data());
-    // Without bytes zlib gives the value to begin with.
+    // Without bytes zlib returns the initial value.
     const auto checksum =
         static_cast<std::uint32_t>(entry.data.empty() ? 0 : ::crc32_z(0, bytes, entry.data.size()));
     if (checksum == entry.checksum) return;

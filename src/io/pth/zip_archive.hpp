@@ -12,18 +12,18 @@ namespace rcap::pth {
 /// One file of an archive.
 struct ZipRecord {
   std::string_view name;
-  std::span<const std::byte> data;  ///< as it lies in the archive
-  int method = 0;                   ///< how it is compressed; 0: not at all
+  std::span<const std::byte> data;  ///< as stored in the archive
+  int method = 0;                   ///< of compression; 0: none
 };
 
-/// The records of a zip archive that lies in memory, each with its data there. For archives
-/// as PyTorch writes them, with or without ZIP64. Compressed records are not unpacked: weights
-/// never are.
+/// The records of a zip archive in memory, each with its data in place. For archives as PyTorch
+/// writes them, with or without ZIP64. Compressed records are not unpacked: weights are never
+/// compressed.
 ///
 ///  - The archive begins at the first byte and ends with the last one.
-///  - Records lie apart from each other, so that no file is larger inside than outside.
-///  - Every record has a name of its own, and those that are not compressed have their
-///    checksum (CRC-32).
+///  - Records do not overlap, so that no file is larger inside than outside.
+///  - Every record has a unique name, and the checksum (CRC-32) of those that are not compressed is
+///    right.
 class ZipArchive {
  public:
   /// @param path  for messages

@@ -19,9 +19,9 @@ TEST_F(Pth, RefusesWhatCannotBeAFileOfThisKind) {
               HasSubstr("cannot be opened: No such file"));
   EXPECT_THAT(message_of<BadFile>([&] { PthFile file(folder_.path()); }),
               HasSubstr("is not a regular file"));
-  EXPECT_THAT(refusal(""), HasSubstr("is not a file of torch.save"));
-  EXPECT_THAT(refusal("PK\x03"), HasSubstr("is not a file of torch.save"));
-  EXPECT_THAT(refusal("\x80\x02}."), HasSubstr("is a pickle, but not one of torch.save"));
+  EXPECT_THAT(refusal(""), HasSubstr("was not written by torch.save"));
+  EXPECT_THAT(refusal("PK\x03"), HasSubstr("was not written by torch.save"));
+  EXPECT_THAT(refusal("\x80\x02}."), HasSubstr("is a pickle, but not one that torch.save wrote"));
   EXPECT_THAT(refusal(with(std::string(512, '\0'), 257, "ustar")), HasSubstr("is a tar archive"));
 }
 
@@ -37,7 +37,7 @@ TEST_F(Pth, RefusesOtherArchives) {
   EXPECT_THAT(refusal(zip({{"a/data.pkl", dict}, {"a/constants.pkl", dict}})),
               HasSubstr("is a TorchScript archive"));
   EXPECT_THAT(refusal(zip({{"a/data.pkl", dict}, {"a/byteorder", "big"}})),
-              HasSubstr("record byteorder says \"big\", only \"little\" is read"));
+              HasSubstr("record byteorder says \"big\"; only \"little\" is read"));
 }
 
 TEST_F(Pth, RefusesDamagedArchives) {
@@ -104,7 +104,7 @@ TEST_F(Pth, RefusesDamagedOldFiles) {
   EXPECT_EQ(PthFile(path()).tensors().size(), 1);
   EXPECT_THAT(refusal(sound + "x"), HasSubstr("1 bytes follow the last storage"));
   EXPECT_THAT(refusal(sound.substr(0, sound.size() - 1)),
-              HasSubstr("storage \"k\" has 1 elements of 4 bytes where 3 bytes are left"));
+              HasSubstr("storage \"k\" has 1 elements of 4 bytes, but 3 bytes are left"));
   EXPECT_THAT(refusal(old_file(object, {{"k", 2, "12345678"}})), HasSubstr("the pickle says 1"));
   EXPECT_THAT(refusal(old_file(object, {{"k", -1, ""}})), HasSubstr("has 18446744073709551615"));
   EXPECT_THAT(refusal(old_file(object, {})), HasSubstr("holds no data for storage \"k\""));
@@ -113,10 +113,9 @@ TEST_F(Pth, RefusesDamagedOldFiles) {
   EXPECT_THAT(refusal(old_file(object, {{"m", 1, "1234"}})), HasSubstr("lists storage \"m\""));
   EXPECT_THAT(refusal(old_file("N.", {})), HasSubstr("does not hold a dictionary"));
   const std::size_t version = sound.find(integer(1001));
-  EXPECT_THAT(refusal(with(sound, version + 2, "x")), HasSubstr("but not of its version 1001"));
+  EXPECT_THAT(refusal(with(sound, version + 2, "x")), HasSubstr("but not its version 1001"));
   const std::size_t order = sound.find("little_endian") + 13;
-  EXPECT_THAT(refusal(with(sound, order, "\x89")),
-              HasSubstr("does not say that it is little-endian"));
+  EXPECT_THAT(refusal(with(sound, order, "\x89")), HasSubstr("is not marked as little-endian"));
   const std::size_t keys = sound.rfind("](");
   EXPECT_THAT(refusal(with(sound, keys, "}N")), HasSubstr("no mark"));
 }

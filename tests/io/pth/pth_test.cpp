@@ -150,7 +150,8 @@ TEST_F(Pth, RefusesEveryInstructionThatWeightsDoNotNeed) {
     if (known.find(static_cast<char>(code)) != known.npos) continue;
     const std::string message =
         refusal_of_pickle("\x80\x02" + std::string(1, static_cast<char>(code)));
-    EXPECT_THAT(message, HasSubstr(" at byte 2 of data.pkl is not among the instructions"));
+    EXPECT_THAT(message,
+                HasSubstr(" at byte 2 of data.pkl is not an instruction that weights need"));
   }
   EXPECT_THAT(refusal_of_value("\x81"), HasSubstr("NEWOBJ at byte 2 of data.pkl"));
   EXPECT_THAT(refusal_of_value("i"), HasSubstr("INST at byte 2 of data.pkl"));
@@ -180,7 +181,8 @@ TEST_F(Pth, RefusesEveryNameThatWeightsDoNotNeed) {
 TEST_F(Pth, RefusesPicklesThatCannotBe) {
   EXPECT_THAT(refusal_of_pickle(""), HasSubstr("an instruction at byte 0 of data.pkl needs 1"));
   EXPECT_THAT(refusal_of_pickle("\x80\x02"), HasSubstr("an instruction at byte 2 of data.pkl"));
-  EXPECT_THAT(refusal_of_pickle("\x80\x05."), HasSubstr("announces pickle protocol 5; protocol 2"));
+  EXPECT_THAT(refusal_of_pickle("\x80\x05."),
+              HasSubstr("announces pickle protocol 5; only protocol 2"));
   EXPECT_THAT(refusal_of_pickle("\x80\x02}.X"), HasSubstr("1 bytes follow the pickle in data.pkl"));
   EXPECT_THAT(refusal_of_value(""), HasSubstr("STOP at byte 2 of data.pkl ends with 0 values"));
   EXPECT_THAT(refusal_of_value("NN"), HasSubstr("ends with 2 values and 0 open marks"));
@@ -189,16 +191,17 @@ TEST_F(Pth, RefusesPicklesThatCannotBe) {
   EXPECT_THAT(refusal_of_value("N\x86"), HasSubstr("TUPLE2 at byte 3 of data.pkl finds no value"));
   EXPECT_THAT(refusal_of_value("}(s"), HasSubstr("SETITEM at byte 4 of data.pkl finds no value"));
   EXPECT_THAT(refusal_of_value("}(Nu"), HasSubstr("has a key without a value"));
-  EXPECT_THAT(refusal_of_value("](NNu"), HasSubstr("puts items into what is no dictionary"));
-  EXPECT_THAT(refusal_of_value("}Na"), HasSubstr("appends to what is no list"));
-  EXPECT_THAT(refusal_of_value(")(Ne"), HasSubstr("appends to what is no list"));
+  EXPECT_THAT(refusal_of_value("](NNu"),
+              HasSubstr("puts items into something that is not a dictionary"));
+  EXPECT_THAT(refusal_of_value("}Na"), HasSubstr("appends to something that is not a list"));
+  EXPECT_THAT(refusal_of_value(")(Ne"), HasSubstr("appends to something that is not a list"));
   EXPECT_THAT(refusal_of_value("}Nb"), HasSubstr("sets attributes of something other"));
   EXPECT_THAT(refusal_of_value("]}b"), HasSubstr("sets attributes of something other"));
   EXPECT_THAT(refusal_of_value("h\x07"),
               HasSubstr("BINGET at byte 2 of data.pkl asks for value 7"));
   EXPECT_THAT(refusal_of_value("q\x07"), HasSubstr("BINPUT at byte 2 of data.pkl finds no value"));
   EXPECT_THAT(refusal_of_value("X\xff\xff\xff\xff"),
-              HasSubstr("text at byte 7 of data.pkl needs 4294967295 bytes where 1 are left"));
+              HasSubstr("text at byte 7 of data.pkl needs 4294967295 bytes, but 1 are left"));
   EXPECT_THAT(refusal_of_value("\x8a\xff"), HasSubstr("needs 255 bytes"));
 }
 
@@ -220,24 +223,26 @@ TEST_F(Pth, RefusesCallsThatCannotBe) {
   EXPECT_THAT(refusal_of_value(rebuild + "]R"), HasSubstr("with a tuple"));
   EXPECT_THAT(refusal_of_value(global("collections", "OrderedDict") + "]\x85R"),
               HasSubstr("makes an OrderedDict from a list"));
-  EXPECT_THAT(refusal_of_value(rebuild + ")R"), HasSubstr("other things than a storage"));
+  EXPECT_THAT(refusal_of_value(rebuild + ")R"), HasSubstr("something other than a storage"));
   EXPECT_THAT(refusal_of_value(rebuild + tuple({"N", "N", "N", "N", "N", "N"}) + "R"),
-              HasSubstr("other things than a storage"));
+              HasSubstr("something other than a storage"));
   EXPECT_THAT(
       refusal_of_value(rebuild + tuple({floats_, integer(0), ")", ")", "\x89", "N", "}"}) + "R"),
       HasSubstr("makes a tensor with metadata"));
-  EXPECT_THAT(refusal_of_value(parameter + ")R"), HasSubstr("makes a parameter from what is no"));
-  EXPECT_THAT(refusal_of_value(parameter + "N\x85R"), HasSubstr("makes a parameter from what"));
+  EXPECT_THAT(refusal_of_value(parameter + ")R"),
+              HasSubstr("makes a parameter from something that is not"));
+  EXPECT_THAT(refusal_of_value(parameter + "N\x85R"), HasSubstr("makes a parameter from some"));
   EXPECT_THAT(refusal_of_value(rebuild + tuple({floats_, integer(0), "]", ")", "\x89", "N"}) + "R"),
-              HasSubstr("whose sizes are no tuple"));
+              HasSubstr("whose sizes are not a tuple"));
 }
 
 TEST_F(Pth, RefusesStoragesThatCannotBe) {
-  EXPECT_THAT(refusal_of_value("NQ"), HasSubstr("refers to something outside that is no storage"));
+  EXPECT_THAT(refusal_of_value("NQ"),
+              HasSubstr("refers to something outside the pickle that is not"));
   EXPECT_THAT(refusal_of_value(tuple({text("module"), "N", "N", "N", "N"}) + "Q"),
-              HasSubstr("is no storage of a known type"));
+              HasSubstr("is not a storage of a known type"));
   EXPECT_THAT(refusal_of_value(storage("0", "Float", -1)),
-              HasSubstr("has -1 as number of elements; it must be an integer >= 0"));
+              HasSubstr("has -1 as number of elements; it must be a 64-bit integer >= 0"));
   EXPECT_THAT(refusal_of_tensor(tensor(storage("9", "Float", 6), 0, {6}, {1})),
               HasSubstr("there is no record for storage \"9\""));
   EXPECT_THAT(refusal_of_tensor(tensor(storage("0", "Float", 7), 0, {6}, {1})),
@@ -304,7 +309,7 @@ TEST_F(Pth, RefusesDictionariesThatCannotBe) {
 TEST_F(Pth, RefusesTruthValuesThatAreNone) {
   const std::string value = dictionary({{"w", tensor(storage("0", "Bool", 3), 0, {3}, {1})}});
   EXPECT_THAT(refusal(archive(pickle_of(value), {{"0", "\1\2\1"}})),
-              HasSubstr("tensor \"w\" is of truth values, but element 1 is 2"));
+              HasSubstr("tensor \"w\" holds truth values, but element 1 is 2"));
 }
 
 }  // namespace
