@@ -51,7 +51,7 @@ class BatchReader::Work {
   void start(std::span<const SampleId> ids, std::int64_t first_batch,
              std::optional<RandomStream> random) {
     std::unique_lock lock(mutex_);
-    // An epoch may be given up half way: what is under way is waited for, and forgotten.
+    // An epoch may be abandoned half way: what is under way is waited for and discarded.
     allowed_end_ = next_item_;
     starting_ = true;
     item_done_.wait(lock, [this] { return under_way_ == 0; });
@@ -59,7 +59,7 @@ class BatchReader::Work {
     ids_.assign(ids.begin(), ids.end());
     random_ = random;
     first_batch_ = next_batch_ = first_batch;
-    // Memory is for samples that there are, however large a batch may be.
+    // Memory is only for samples that exist, however large a batch may be.
     batch_size_ = std::clamp<std::int64_t>(item_count(), 1, options_.batch_size);
     next_item_ = std::min(first_batch * batch_size_, item_count());
     for (Slot& slot : slots_) prepare(slot);
@@ -129,7 +129,7 @@ class BatchReader::Work {
     const ImageShape shape = transform_.output_shape(fixed.value_or(ImageShape{0, 0, 3}));
     if (shape.height == 0 || shape.width == 0) {
       throw InvalidArgument(
-          "batch_reader: the images differ in size; a batch needs one size, give a crop");
+          "batch_reader: the images differ in size; a batch needs one size; give a crop");
     }
     return shape;
   }
@@ -150,7 +150,7 @@ class BatchReader::Work {
 
   void grow(Buffer& buffer, std::size_t size) const {
     if (buffer.size >= size) return;
-    buffer.bytes.reset();  // before as much again is taken
+    buffer.bytes.reset();  // before the same amount is allocated again
     buffer.bytes = options_.allocate ? options_.allocate(size)
                                      : std::shared_ptr<std::byte[]>(new std::byte[size]);
     buffer.size = size;
@@ -223,7 +223,7 @@ class BatchReader::Work {
   void wait_for(Slot& slot, std::size_t count) {
     std::unique_lock lock(mutex_);
     if (next_batch_ > first_batch_) {
-      // The oldest batch that was held has been used: its place is free.
+      // The oldest batch that was held has been used, so its place is free.
       const std::int64_t used = next_batch_ - options_.batches_held;
       if (used >= first_batch_) slot_of(used).reset();
       allow_batches();
@@ -243,7 +243,7 @@ class BatchReader::Work {
   Batch batch_;
   Memory own_memory_;
 
-  /// A copy: a caller that gives up in mid-epoch may drop the list while workers read it.
+  /// A copy: a caller that stops in mid-epoch may drop the list while workers read it.
   std::vector<SampleId> ids_;
   std::optional<RandomStream> random_;
   std::int64_t first_batch_ = 0;  ///< since `start`
@@ -252,12 +252,12 @@ class BatchReader::Work {
   std::mutex mutex_;
   std::condition_variable work_changed_;
   std::condition_variable item_done_;
-  std::int64_t next_item_ = 0;    ///< the first that no worker has taken
+  std::int64_t next_item_ = 0;    ///< the first that no worker has taken yet
   std::int64_t allowed_end_ = 0;  ///< items before this one may be taken
   int under_way_ = 0;
-  bool starting_ = false;  ///< `start` waits until nothing is under way
+  bool starting_ = false;  ///< `start` waits until nothing is under way any more
   bool stopping_ = false;
-  std::vector<std::thread> threads_;  ///< none where images lie in memory, or where
+  std::vector<std::thread> threads_;  ///< none if images are in memory, or if
                                       ///< the system has none: `next` makes batches then
 };
 

@@ -14,8 +14,8 @@ namespace {
 
 void check_part(double part, ClassId class_count) {
   if (!(part >= 0 && part < 1)) {
-    throw InvalidArgument(
-        fmt::format("label noise is {}; it is a part of the labels, from 0 to below 1", part));
+    throw InvalidArgument(fmt::format(
+        "label noise is {}; it is a fraction of the labels, at least 0 and below 1", part));
   }
   if (part > 0 && class_count < 2) {
     throw InvalidArgument(
@@ -32,7 +32,7 @@ std::vector<SampleId> change_labels(Split& split, ClassId class_count, ClassId g
   const auto count = std::llround(part * static_cast<double>(split.size()));
   const auto changed =
       draw_uniform(split.size(), count, subsample_stream(seed, SubsampleUse::LabelNoise)).ids();
-  // A stream of its own: the draw has taken the samples whose numbers are at one end.
+  // A separate stream: the draw took the samples whose numbers are at one end.
   const RandomStream classes = subsample_stream(seed, SubsampleUse::NoisyLabel);
   const ClassId attributes = group_count / class_count;
   for (const SampleId id : changed) {

@@ -80,7 +80,7 @@ Dataset open_files(Dataset (*open)(const fs::path&, const ImageFileOptions&),
                    const DatasetOptions& options) {
   Dataset dataset =
       open(options.folder, {options.skip_bad, options.threads, options.least_side, options.seed});
-  // Of networks trained on ImageNet, and so of all that begin with their weights.
+  // Those of networks trained on ImageNet, and so of all that start from their weights.
   dataset.normalization = {{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
   return dataset;
 }
@@ -92,7 +92,7 @@ Dataset open_rows(const DatasetOptions& options) {
 Dataset open_synthetic(const DatasetOptions& options) {
   if (!options.folder.empty()) {
     throw InvalidArgument(
-        fmt::format("synthetic: a folder is given, {}; this data set is generated, so give none",
+        fmt::format("synthetic: a folder was given, {}; this data set is generated, so give none",
                     options.folder.string()));
   }
   return make_synthetic_images(options.seed);
@@ -130,25 +130,26 @@ const Row& find_dataset(std::string_view name) {
     if (row.info.name == name) return row;
     names.push_back(row.info.name);
   }
-  throw InvalidArgument(fmt::format("open_dataset: there is no data set \"{}\"; there are {}", name,
-                                    fmt::join(names, ", ")));
+  throw InvalidArgument(
+      fmt::format("open_dataset: there is no data set \"{}\"; the data sets are {}", name,
+                  fmt::join(names, ", ")));
 }
 
-/// The folder to read: the one given, else the one where the data set usually is.
+/// The folder to read: the given one, or else the usual one of the data set.
 fs::path choose_folder(std::string_view name, const fs::path& given) {
   if (name == "synthetic") return given;
   if (name == "table") {
     if (!given.empty()) return given;
     throw InvalidArgument(
-        "table: its path is not known; name it with the option data: a CSV or .npy file, or a "
-        "folder with train.csv and test.csv");
+        "table: its path is unknown; give it with the option data: a CSV or .npy file, or a folder "
+        "with train.csv and test.csv");
   }
   const CatalogueEntry* entry = find_in_catalogue(name);
   fs::path folder = given;
   if (folder.empty() && entry != nullptr) folder = entry->default_folder;
   if (folder.empty()) {
     throw InvalidArgument(fmt::format(
-        "{}: its folder is not known; name it with the option data{}", name,
+        "{}: its folder is unknown; give it with the option data{}", name,
         entry == nullptr
             ? ", a folder with train and val in it, or with a folder for each class"
             : fmt::format(", where {} from {} is unpacked", entry->unpacked_as, entry->address)));
@@ -176,7 +177,7 @@ void make_long_tailed(Dataset& dataset, const DatasetOptions& options) {
   dataset.train = subset(dataset.train, kept);
 }
 
-/// Results and packs are read by others, as JSON, which holds nothing else.
+/// Others read results and packs as JSON, which allows only UTF-8.
 void require_utf8(std::string_view dataset, std::string_view what,
                   std::span<const std::string> names) {
   const auto odd = std::ranges::find_if_not(names, [](const auto& name) { return is_utf8(name); });
@@ -199,10 +200,10 @@ std::span<const DatasetInfo> datasets() noexcept {
 Dataset open_dataset(std::string_view name, const DatasetOptions& options) {
   const Row& row = find_dataset(name);
   if (options.threads < 1 || options.threads > MostThreads) {
-    throw InvalidArgument(fmt::format("open_dataset: threads is {}; it lies between 1 and {}",
+    throw InvalidArgument(fmt::format("open_dataset: threads is {}; it must lie between 1 and {}",
                                       options.threads, MostThreads));
   }
-  // Refuses a bad factor before files are read.
+  // Refuses a bad factor before any file is read.
   (void)long_tailed_sizes({}, options.imbalance);
   DatasetOptions opened = options;
   auto packed = open_if_packed(options.folder, name);
@@ -217,7 +218,7 @@ Dataset open_dataset(std::string_view name, const DatasetOptions& options) {
 
 void thin_out(Dataset& dataset, const DatasetOptions& options) {
   if (options.train_samples) keep_part(dataset, options);
-  // 1 leaves the data as they are; `long_tailed` would make all classes equal.
+  // 1 leaves the data as they are; `long_tailed` would make all classes the same size.
   if (options.imbalance != 1.0) make_long_tailed(dataset, options);
 }
 

@@ -15,10 +15,10 @@
 namespace rcap {
 namespace {
 
-/// 5000 * 100^-1 must be 50 even where the library's power is a hair below 0.01.
+/// 5000 * 100^-1 must be 50 even if the library's power is slightly below 0.01.
 constexpr double RoundingSlack = 1e-12;
 
-/// The part of the first class's size that class `j` has.
+/// The size of class `j` as a fraction of the first class's.
 double profile(std::size_t j, std::size_t class_count, double factor) {
   if (class_count == 1) return 1;
   return std::pow(factor, -static_cast<double>(j) / static_cast<double>(class_count - 1));
@@ -74,7 +74,7 @@ std::vector<SampleId> proportional_part(std::span<const ClassId> labels, ClassId
                                         std::int64_t count, std::uint64_t seed) {
   if (count < class_count || std::cmp_greater(count, labels.size())) {
     throw InvalidArgument(
-        fmt::format("{} training samples to keep; their number lies between that of the classes, "
+        fmt::format("{} training samples to keep; the number must lie between that of the classes, "
                     "{}, and that of all training samples, {}",
                     count, class_count, labels.size()));
   }
@@ -99,7 +99,7 @@ HeldOutSplit hold_out_part(const ClassIndex& classes, double part, std::uint64_t
                            SubsampleUse use) {
   if (!(part > 0 && part < 1)) {
     throw InvalidArgument(
-        fmt::format("hold_out_part: the part is {}; it lies above 0 and below 1", part));
+        fmt::format("hold_out_part: the fraction is {}; it must lie above 0 and below 1", part));
   }
   std::vector<std::int64_t> counts;
   for (const std::int64_t size : classes.class_sizes()) {

@@ -25,11 +25,11 @@ std::string read_text(const fs::path& path, std::uint64_t most_bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Takes a field in quotes from the front of `rest`, behind its first quote.
+/// Takes a field in quotes from the front of `rest`, which starts after its first quote.
 void take_quoted(const TextTable& table, std::string_view& rest, std::string& field) {
   for (;;) {
     const std::size_t quote = rest.find('"');
-    if (quote == rest.npos) table.refuse("a quote is opened and not closed");
+    if (quote == rest.npos) table.refuse("a quote is opened but not closed");
     field.append(rest.substr(0, quote));
     rest.remove_prefix(quote + 1);
     if (!rest.starts_with('"')) break;
@@ -37,7 +37,7 @@ void take_quoted(const TextTable& table, std::string_view& rest, std::string& fi
     rest.remove_prefix(1);
   }
   if (!rest.empty() && rest.front() != ',') {
-    table.refuse("{} follows a closed quote; a comma or the end is expected",
+    table.refuse("{} follows a closing quote; a comma or the end is expected",
                  in_quotes(rest.substr(0, 1)));
   }
 }
@@ -45,7 +45,7 @@ void take_quoted(const TextTable& table, std::string_view& rest, std::string& fi
 void take_plain(const TextTable& table, std::string_view& rest, std::string& field) {
   field = rest.substr(0, rest.find(','));
   if (field.find('"') != field.npos) {
-    table.refuse("{} has a quote inside; only whole fields stand in quotes", in_quotes(field));
+    table.refuse("{} has a quote inside; quotes must enclose the whole field", in_quotes(field));
   }
   rest.remove_prefix(field.size());
 }
@@ -64,11 +64,11 @@ bool TextTable::next(std::string_view& line) {
   line = std::string_view(text_).substr(position_, end - position_);
   position_ = end + 1;
   if (line.size() > most_line_bytes_) {
-    refuse("has {} bytes; a line has at most {}", line.size(), most_line_bytes_);
+    refuse("has {} bytes; a line may have at most {}", line.size(), most_line_bytes_);
   }
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (const std::size_t zero = line.find('\0'); zero != line.npos) {
-    refuse("byte {} is zero; this is not a text file", zero + 1);
+    refuse("byte {} is zero, so this is not a text file", zero + 1);
   }
   if (!is_utf8(line)) refuse("{} is not UTF-8", in_quotes(line));
   return true;
@@ -104,7 +104,7 @@ bool next_record(TextTable& table, std::vector<std::string>& fields) {
   const std::int64_t first_line = table.line_number();
   std::string record(line);
   do {
-    if (!table.next(line)) table.refuse(first_line, "a quote is opened and not closed");
+    if (!table.next(line)) table.refuse(first_line, "a quote is opened but not closed");
     record += '\n';
     record += line;
   } while (!has_open_quote(line));
@@ -130,15 +130,15 @@ std::int64_t parse_number(const TextTable& table, std::string_view what, std::st
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   const bool is_number = error == std::errc{} && end == field.data() + field.size();
   if (!is_number || std::cmp_less(value, least) || std::cmp_greater(value, most)) {
-    table.refuse("{} is {}; it is a whole number between {} and {}", what, in_quotes(field), least,
-                 most);
+    table.refuse("{} is {}; it must be a whole number between {} and {}", what, in_quotes(field),
+                 least, most);
   }
   return static_cast<std::int64_t>(value);
 }
 
 std::string_view fault_of_file_name(std::string_view name) noexcept {
   if (name.empty()) return "is empty";
-  if (name.find('\0') != name.npos) return "holds a zero byte";
+  if (name.find('\0') != name.npos) return "contains a zero byte";
   if (name.front() == '/') return "is an absolute path";
   for (;;) {
     const std::size_t slash = name.find('/');
@@ -153,15 +153,15 @@ std::string_view fault_of_file_name(std::string_view name) noexcept {
 void check_file_name(const TextTable& table, std::string_view name) {
   const std::string_view fault = fault_of_file_name(name);
   if (fault.empty()) return;
-  table.refuse("the file name {} {}; names are relative paths below the data set", in_quotes(name),
-               fault);
+  table.refuse("the file name {} {}; names must be relative paths below the data set",
+               in_quotes(name), fault);
 }
 
 void check_no_repeats(const TextTable& table, const PathList& files, std::int64_t first_line) {
   const auto repeated = find_repeated(files);
   if (!repeated) return;
   table.refuse(first_line + static_cast<std::int64_t>(repeated->second),
-               "{} stands in line {} already; each image is named once",
+               "{} is in line {} already; each image must be named once",
                in_quotes(files[repeated->first]),
                first_line + static_cast<std::int64_t>(repeated->first));
 }

@@ -96,7 +96,7 @@ class PayloadReader::State {
       if (begin_ == end_) {
         refuse_file(
             path_,
-            "the gzip stream ends early, after {} bytes; the file is cut off, fetch it again",
+            "the gzip stream ends early, after {} bytes; the file is truncated; fetch it again",
             file_bytes_);
       }
       done += inflate_piece(out.subspan(done));

@@ -128,7 +128,7 @@ class Pack(Job):
                 "p.pack")
 
     def way_out(self, folder, message):
-        if "exists already" in message or "is there already" in message:
+        if "exists already" in message or "exists, but is not a pack" in message:
             return None
         return super().way_out(folder, message)
 

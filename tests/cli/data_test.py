@@ -86,7 +86,7 @@ class Data(CliTest):
         code, report, error = self.verify("image-folder", "--data", ".", "--quiet")
         self.assertEqual(code, 2)
         self.assertIn("damaged   ./train/b/2.jpg: is empty", report)
-        self.assertIn("damaged   ./val/a/2.jpg: the JPEG data are cut off", report)
+        self.assertIn("damaged   ./val/a/2.jpg: the JPEG data are truncated", report)
         self.assertIn("2 of 6 images in . cannot be decoded", error)
         told = json.loads(self.verify("image-folder", "--data", ".", "--json")[1])["datasets"][0]
         self.assertEqual((told["images"], len(told["bad_images"])), (6, 2))

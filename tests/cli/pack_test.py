@@ -120,12 +120,12 @@ class Packing(PackTest):
         first = photos / "train/cat/000.jpg"
         content = first.read_bytes()
         first.write_bytes((photos / "train/dog/001.jpg").read_bytes())
-        self.refused(*pack, naming=["was begun with train", "sizes and times of files", "begin anew with restart"])
+        self.refused(*pack, naming=["was begun with train", "sizes and times of files", "start over with restart"])
         finished = self.run_rcap(*pack, "--restart")
         self.assertEqual(finished.returncode, 0, finished.stderr)
         changed = (self.folder / "pack").read_bytes()
         first.write_bytes(content)
-        self.refused(*pack, naming="is no pack of these images (names, sizes and times of their files)")
+        self.refused(*pack, naming="is not a pack of these images (names, sizes and times of their files)")
         self.assertEqual(self.run_rcap(*pack, "--restart").returncode, 0)
         self.assertNotEqual((self.folder / "pack").read_bytes(), changed)
 
@@ -141,7 +141,7 @@ class Packing(PackTest):
         os.truncate(self.folder / "pack", 1000)
         _, errors = train.communicate(timeout=60)
         self.assertEqual(train.returncode, 2, errors)
-        self.assertIn("pack: was written to or cut off while its images were read", errors)
+        self.assertIn("pack: was written to or truncated while its images were read", errors)
         self.assertTrue(list((self.folder / "run").glob("checkpoint/epoch-*")))
 
     def test_ctrl_c_and_a_polite_kill_lose_nothing(self):
@@ -210,9 +210,9 @@ class Packing(PackTest):
         process.kill()
         process.wait()
         self.refused(*self.command("pack", "--resize", 32)[1:],
-                     naming=["begun with resize = 64, now resize = 32", "begin anew with restart"])
+                     naming=["begun with resize = 64, now resize = 32", "start over with restart"])
         self.pack("pack", "--resize", 32, "--restart")
-        self.refused(*self.command("pack", *RESIZE)[1:], naming=["is there already", "replace it with restart"])
+        self.refused(*self.command("pack", *RESIZE)[1:], naming=["is not a pack of these images", "with restart"])
 
     def test_bad_images_are_named_or_left_out(self):
         bad = self.photos / "train/cat/bad.jpg"

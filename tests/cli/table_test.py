@@ -110,7 +110,7 @@ class Tables(TrainTest):
         self.assertIn("96 of 480 training samples are kept, classes in proportion (seed 0)", told)
         for count in (0, 2, 481):
             self.refused("--dataset", "table", "--data", "all.csv", "--train-samples", count, "--out", "no",
-                         naming=f"{count} training samples to keep; their number lies between that of the classes, 3")
+                         naming=f"{count} training samples to keep; the number must lie between that of the classes, 3")
 
     def test_images_may_be_flattened(self):
         summary = self.train("flat", "--dataset", "synthetic", "--model", "mlp", "--method", "full", "--epochs", 2)
@@ -128,7 +128,7 @@ class Tables(TrainTest):
         (self.folder / "pairs.csv").write_text(f"x,label\n{pairs}\n")
         self.refused("--dataset", "table", "--data", "pairs.csv", "--method", "metriq", "--out", "pairs",
                      naming="every class has a single one; choose another method")
-        self.refused("--dataset", "table", "--out", "no", naming="name it with the option data")
+        self.refused("--dataset", "table", "--out", "no", naming="give it with the option data")
         self.refused("--dataset", "synthetic", "--label-column", "x", "--out", "no",
                      naming="--label-column is for tables")
         rows = make_rows(2)

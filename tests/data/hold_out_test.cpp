@@ -78,7 +78,7 @@ TEST(HoldOutPart, RefusesNothingAndEverything) {
   for (const double part : {0.0, 1.0, std::nan("")}) {
     EXPECT_THAT(message_of<InvalidArgument>(
                     [&] { (void)hold_out_part(classes, part, 0, SubsampleUse::HeldOut); }),
-                testing::HasSubstr("it lies above 0 and below 1"));
+                testing::HasSubstr("it must lie above 0 and below 1"));
   }
 }
 

@@ -52,7 +52,7 @@ TEST(ProportionalPart, RefusesCountsOutOfRange) {
   for (const std::int64_t count : {-1, 0, 2, 13}) {
     EXPECT_THAT(message_of<InvalidArgument>([&] { (void)proportional_part(labels, 3, count, 0); }),
                 HasSubstr(std::to_string(count) +
-                          " training samples to keep; their number lies between that of the "
+                          " training samples to keep; the number must lie between that of the "
                           "classes, 3, and that of all training samples, 12"));
   }
 }

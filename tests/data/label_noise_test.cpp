@@ -82,8 +82,8 @@ TEST(ChangeLabels, RefusesOneClassAndEveryLabel) {
         [&] { (void)change_labels(split, classes, classes, part, 0); });
   };
   EXPECT_THAT(refusal(1, 0.5), HasSubstr("there is no other class to change a label to"));
-  EXPECT_THAT(refusal(2, 1), HasSubstr("label noise is 1; it is a part of the labels"));
-  EXPECT_THAT(refusal(2, std::nan("")), HasSubstr("from 0 to below 1"));
+  EXPECT_THAT(refusal(2, 1), HasSubstr("label noise is 1; it is a fraction of the labels"));
+  EXPECT_THAT(refusal(2, std::nan("")), HasSubstr("at least 0 and below 1"));
 }
 
 }  // namespace

@@ -130,12 +130,12 @@ TEST(OpenDataset, RefusesOptionsOutOfRangeBeforeItReads) {
   EXPECT_THAT(refusal("mnist", options), HasSubstr("imbalance factor is nan"));
   options.imbalance = 1;
   options.threads = 0;
-  EXPECT_THAT(refusal("mnist", options), HasSubstr("threads is 0; it lies between 1 and 4096"));
+  EXPECT_THAT(refusal("mnist", options), HasSubstr("threads is 0; it must lie between 1 and 4096"));
 }
 
 TEST(OpenDataset, SaysWhereToGetWhatHasNoUsualPlace) {
   EXPECT_THAT(refusal("cifar10", {}),
-              AllOf(HasSubstr("cifar10: its folder is not known; name it with the option data"),
+              AllOf(HasSubstr("cifar10: its folder is unknown; give it with the option data"),
                     HasSubstr("cifar-10-binary.tar.gz"),
                     HasSubstr("https://www.cs.toronto.edu/~kriz/cifar.html")));
   for (const char* name : {"mnist", "imagenet", "waterbirds", "celeba", "inaturalist"}) {

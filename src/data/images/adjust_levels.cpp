@@ -9,7 +9,7 @@
 
 #include "core/vector_clones.hpp"
 
-// Loops over plain pointers, so that the compiler does many bytes at once. Contracted
+// Loops over plain pointers, so that the compiler processes many bytes at once. Contracted
 // multiply-adds are switched off for this file: they would change a level here and there.
 
 namespace rcap {
@@ -26,8 +26,8 @@ int grey_of(int red, int green, int blue) {
   return (19595 * red + 38470 * green + 7471 * blue + 32768) >> 16;
 }
 
-/// Rounded to the nearest: the sum of the weights is 13. In 16 bits, of which a product by
-/// 5042 = 65536 / 13, rounded up, takes the upper ones; exact for all sums there are.
+/// Rounded to the nearest: the sum of the weights is 13. In 16 bits: the result is the upper half
+/// of a product with 5042 = 65536 / 13, rounded up, which is exact for all possible sums.
 std::uint8_t thirteenth(int sum) {
   const auto rounded = static_cast<std::uint16_t>(sum + 6);
   return static_cast<std::uint8_t>((rounded * 5042U) >> 16);
@@ -52,7 +52,7 @@ void blend_with_grey(const std::uint8_t* from, std::size_t pixels, float factor,
   }
 }
 
-/// `bytes` of a row, none of which is at the border; neighbours lie `pixel` and `row` away.
+/// `bytes` of a row, none of which is at the border; neighbours are `pixel` and `row` away.
 RCAP_VECTOR_CLONES
 void blend_with_smooth(const std::uint8_t* from, std::ptrdiff_t bytes, std::ptrdiff_t pixel,
                        std::ptrdiff_t row, float factor, std::uint8_t* to) {
@@ -164,7 +164,7 @@ Table equalizing_table(const Counts& counts) {
   return table;
 }
 
-/// Each channel through a table that is made from its own counts.
+/// Maps each channel through a table made from its own counts.
 void map_levels(const ImageView& source, Table (*make_table)(const Counts&), Image& result) {
   take_shape(source, result);
   const bool grey = source.channels == 1;
@@ -186,7 +186,7 @@ void adjust_brightness(const ImageView& source, float factor, Image& result) {
 
 void adjust_color(const ImageView& source, float factor, Image& result) {
   take_shape(source, result);
-  if (source.channels == 1) {  // grey has no poorer image
+  if (source.channels == 1) {  // a grey image has no poorer version
     std::copy_n(source.pixels, source.bytes(), result.pixels.begin());
   } else {
     blend_with_grey(source.pixels, pixels_of(source), factor, result.pixels.data());
@@ -227,7 +227,7 @@ void posterize(const ImageView& source, int bits, Image& result) {
 
 void solarize(const ImageView& source, float threshold, Image& result) {
   take_shape(source, result);
-  // The first whole level that is not below the threshold, which is at most 255.
+  // The first whole level at or above the threshold, which is at most 255.
   const auto first = static_cast<std::uint8_t>(std::ceil(threshold));
   invert_from(source.pixels, source.bytes(), first, result.pixels.data());
 }

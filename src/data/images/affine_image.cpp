@@ -66,7 +66,7 @@ void sample_row(const ImageView& source, const Point& from, const Point& step, s
 
 AffineMap rotation_map(double degrees, int height, int width) {
   const double angle = degrees * (std::numbers::pi / 180);
-  // To 15 digits, as Pillow has them: a quarter turn is one without a remainder.
+  // To 15 digits, as in Pillow: a quarter turn then has no remainder.
   const auto rounded = [](double value) { return std::nearbyint(value * 1e15) / 1e15; };
   const double cosine = rounded(std::cos(angle));
   const double sine = rounded(std::sin(angle));

@@ -17,8 +17,8 @@ struct BadImage {
 };
 
 /// Decodes every image once.
-/// @param progress  is told how many images are done, from any of the workers' threads but
-///                  from one at a time
+/// @param progress  receives the number of images done, from any of the workers' threads but one at
+///                  a time
 /// @return the images that fail, in order
 [[nodiscard]] std::vector<BadImage> find_bad_images(
     const ImageSource& images, const Workers& workers,

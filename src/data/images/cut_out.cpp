@@ -9,7 +9,7 @@
 namespace rcap {
 namespace {
 
-/// Where a central window begins if `spare` rows are left over.
+/// Where a central window begins if there are `spare` more rows than it has.
 int central(int spare) {
   return spare < 0 ? -(-spare / 2) : static_cast<int>(std::nearbyint(spare / 2.0));
 }
@@ -17,8 +17,8 @@ int central(int spare) {
 /// Copies a row from right to left, pixel by pixel.
 template <std::size_t Channels>
 void copy_mirrored(const std::uint8_t* from, std::ptrdiff_t pixels, std::uint8_t* to) {
-  // With a byte more than a pixel of three has, where it lies within the row and is written
-  // over by the next pixel: one access instead of three.
+  // Moves one byte more than the three of a pixel, while that byte is within the row and is
+  // overwritten by the next pixel: one access instead of three.
   constexpr std::size_t Together = Channels == 3 ? 4 : Channels;
   for (std::ptrdiff_t i = 0; i < pixels; ++i, to += Channels) {
     const bool inside = i > 0 && i + 1 < pixels;
@@ -36,7 +36,7 @@ Window central_window(ImageShape image, ImageShape out) {
 
 void cut_out(const ImageView& image, const Window& window, Image& result) {
   result.resize(window.height, window.width, image.channels);
-  // Columns of the window, counted from its left, that lie in the image.
+  // Columns of the window, counted from its left, that are in the image.
   const int begin = std::clamp(-window.left, 0, window.width);
   const int end = std::clamp(image.width - window.left, begin, window.width);
   const int black = window.flipped ? window.width - end : begin;  // before them in the result

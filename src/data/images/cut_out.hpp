@@ -4,19 +4,19 @@
 
 namespace rcap {
 
-/// The pixels that are taken, of an image that goes on in black beyond its sides.
+/// The pixels to take from an image that continues in black beyond its sides.
 struct Window {
   int top;
   int left;
   int height;
   int width;
-  bool flipped;  ///< left and right change places
+  bool flipped;  ///< left and right are swapped
 
   bool operator==(const Window&) const = default;
 };
 
-/// The window of the shape `out` in the middle. It begins at half of the rows left over, rounded
-/// to the even neighbour as Python does it; missing rows are split with the odd one at the end.
+/// The window of the shape `out` in the middle. It begins at half of the excess rows, rounded to
+/// even as Python does; if rows are missing, the odd one goes to the end.
 [[nodiscard]] Window central_window(ImageShape image, ImageShape out);
 
 /// What the window shows of the image.

@@ -30,7 +30,7 @@ struct OtherFormat {
   std::string_view name;
 };
 
-/// Formats that are told apart only to name them.
+/// Formats that are recognised only to name them.
 constexpr std::array OtherFormats{
     OtherFormat{"BM", "a BMP image"},       OtherFormat{"II*\0"sv, "a TIFF image"},
     OtherFormat{"MM\0*"sv, "a TIFF image"}, OtherFormat{"RIFF", "a WebP image"},
@@ -53,7 +53,7 @@ constexpr std::array OtherFormats{
 void check_image_size(std::string_view name, std::uint64_t height, std::uint64_t width) {
   // Both come from fields of 16 or 32 bits, so the product fits.
   if (height != 0 && width != 0 && height * width <= static_cast<std::uint64_t>(MostPixels)) return;
-  refuse_file(name, "its header claims {} x {} pixels; an image has between 1 and {} pixels", width,
+  refuse_file(name, "its header claims {} x {} pixels; an image must have between 1 and {}", width,
               height, MostPixels);
 }
 

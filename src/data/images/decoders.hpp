@@ -16,7 +16,7 @@ void decode_jpeg(std::span<const std::uint8_t> bytes, std::string_view name, Ima
 /// Decodes the bytes of a PNG file.
 void decode_png(std::span<const std::uint8_t> bytes, std::string_view name, Image& image);
 
-/// Refuses what a header claims before memory is taken for it.
+/// Refuses what a header claims before memory is allocated for it.
 /// @throws BadFile  if the image has no pixel or more than `MostPixels`; names it
 void check_image_size(std::string_view name, std::uint64_t height, std::uint64_t width);
 

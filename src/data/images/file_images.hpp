@@ -14,17 +14,17 @@ namespace rcap {
 struct ImageFileOptions {
   bool skip_bad = false;   ///< leave out images that are missing or cannot be decoded
   int threads = 1;         ///< for checks and listings
-  int least_side = 0;      ///< as `decode_image` has it
-  std::uint64_t seed = 0;  ///< of the part that an image folder holds out
-  /// Of an image folder. Off: an empty file is found only when it is read, as other bad images are.
+  int least_side = 0;      ///< as in `decode_image`
+  std::uint64_t seed = 0;  ///< for the part that an image folder holds out
+  /// For an image folder. Off: an empty file is found only when it is read, like other bad images.
   bool refuse_empty = true;
 };
 
-/// Images in files of their own, decoded when they are read.
+/// Images in separate files, decoded when they are read.
 class FileImages final : public ImageSource {
  public:
   /// @param files       below `root`
-  /// @param least_side  as `decode_image` has it
+  /// @param least_side  as in `decode_image`
   FileImages(std::filesystem::path root, PathList files, int least_side = 0);
   FileImages(std::filesystem::path root, const std::vector<std::string>& files, int least_side = 0);
 

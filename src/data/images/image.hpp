@@ -14,8 +14,8 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
-/// An 8-bit image that someone else holds: rows from top to bottom without gaps, the
-/// channels of a pixel side by side (as Pillow and the decoders have it).
+/// An 8-bit image that someone else owns: rows from top to bottom without gaps, the channels of a
+/// pixel side by side (as in Pillow and the decoders).
 struct ImageView {
   const std::uint8_t* pixels = nullptr;
   int height = 0;
@@ -29,7 +29,7 @@ struct ImageView {
   [[nodiscard]] ImageShape shape() const noexcept { return {height, width, channels}; }
 };
 
-/// An image that holds its pixels. Assigning another size keeps the memory.
+/// An image that owns its pixels. Assigning another size reuses the memory.
 struct Image {
   std::vector<std::uint8_t> pixels;
   int height = 0;

@@ -16,10 +16,10 @@
 namespace rcap {
 namespace {
 
-/// Note [setjmp and C++]: libjpeg reports an error by a function that must not return, so
-/// ours jumps back to where libjpeg was called. A jump skips destructors. Therefore each
-/// function below that calls setjmp has local variables of trivial types alone, and whatever
-/// holds memory belongs to its caller.
+/// Note [setjmp and C++]: libjpeg reports an error through a function that must not return, so ours
+/// jumps back to where libjpeg was called. A jump skips destructors. Therefore each function below
+/// that calls setjmp has only local variables of trivial types, and whatever owns memory belongs to
+/// its caller.
 class JpegDecoder {
  public:
   explicit JpegDecoder(std::span<const std::uint8_t> bytes) : bytes_(bytes) {
@@ -32,7 +32,7 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  /// @return false if libjpeg gave up; `message` tells why. So do those below
+  /// @return false if libjpeg gave up, like those below; `message` says why
   bool read_header() {
     if (setjmp(on_error_) != 0) return false;
     jpeg_create_decompress(&decoder_);
@@ -68,7 +68,7 @@ class JpegDecoder {
     return true;
   }
 
-  /// Four inks; a row of them at a time.
+  /// Four inks, one row at a time.
   bool read_cmyk(std::uint8_t* pixels, std::uint8_t* inks) {
     if (setjmp(on_error_) != 0) return false;
     decoder_.out_color_space = JCS_CMYK;
@@ -97,8 +97,8 @@ class JpegDecoder {
     std::longjmp(self->on_error_, 1);
   }
 
-  /// libjpeg only warns where it makes pixels up. The other warnings leave the pixels right
-  /// and are common in photographs, such as bytes too many between two markers.
+  /// libjpeg only warns when it invents pixels. The other warnings leave the pixels right and are
+  /// common in photographs, such as extra bytes between two markers.
   static void take_warning(j_common_ptr common, int level) {
     if (level >= 0) return;
     switch (common->err->msg_code) {
@@ -113,13 +113,13 @@ class JpegDecoder {
     }
   }
 
-  /// a * b / 255, rounded, in whole numbers.
+  /// a * b / 255, rounded, in integers.
   static unsigned scaled(unsigned a, unsigned b) {
     const unsigned product = a * b + 128;
     return (product + (product >> 8)) >> 8;
   }
 
-  /// Adobe stores 255 - ink, so what is read is the light that each ink leaves.
+  /// Adobe stores 255 - ink, so what is read is the light that each ink lets through.
   static void convert_row(const std::uint8_t* inks, std::size_t width, std::uint8_t* pixels) {
     for (std::size_t x = 0; x < width; ++x) {
       const unsigned light = inks[4 * x + 3];
@@ -143,7 +143,7 @@ void decode_jpeg(std::span<const std::uint8_t> bytes, std::string_view name, Ima
                  int least_side) {
   JpegDecoder decoder(bytes);
   const auto refuse = [&] {
-    refuse_file(name, "the JPEG data are cut off or damaged: {}; replace the file",
+    refuse_file(name, "the JPEG data are truncated or damaged: {}; replace the file",
                 decoder.message());
   };
   if (!decoder.read_header()) refuse();

@@ -9,10 +9,10 @@
 
 namespace rcap {
 
-/// Images of one shape that lie in memory one after another.
+/// Images of one shape in memory, one after another.
 class MemoryImages final : public ImageSource {
  public:
-  /// Images that came from one file: what they are called, and how many there are.
+  /// Images that came from one file: its name, and how many there are.
   struct Part {
     std::string name;
     std::int64_t count = 0;

@@ -16,7 +16,7 @@ void PathList::add(std::string_view path) {
 }
 
 void PathList::add(std::string_view folder, std::string_view name) {
-  // Neighbours mostly share their folder.
+  // Neighbours usually share their folder.
   if (folder_of_.empty() || folders_[folder_of_.back()] != folder) {
     const auto [place, added] =
         places_.try_emplace(std::string(folder), static_cast<std::uint32_t>(folders_.size()));
@@ -45,7 +45,7 @@ std::string_view PathList::name(std::size_t i) const noexcept {
 }
 
 std::optional<std::pair<std::size_t, std::size_t>> find_repeated(const PathList& paths) {
-  // Sorted hashes take a fraction of what a set of strings would.
+  // Sorted hashes take a fraction of the memory of a set of strings.
   struct Key {
     std::size_t hash;
     std::size_t place;

@@ -12,17 +12,17 @@
 
 namespace rcap {
 
-/// Many paths below one folder, packed: a folder that files share is kept once, and names lie
-/// in one piece of memory. The names of ImageNet's 1.28 million files and their places take 41
-/// MB (up to twice that with room to grow), where a string each would take over 100.
+/// Many paths below one folder, packed: a folder that files share is kept once, and names are in
+/// one piece of memory. The names of ImageNet's 1.28 million files and their places take 41 MB (up
+/// to twice that with room to grow); one string each would take over 100.
 ///
-/// A copy is a copy of all; reading is safe from any number of threads.
+/// A copy copies everything; reading is safe from any number of threads.
 class PathList {
  public:
   PathList() = default;
   explicit PathList(std::span<const std::string> paths);
 
-  /// Appends a path; what comes before its last '/' is its folder.
+  /// Appends a path; everything before its last '/' is its folder.
   void add(std::string_view path);
   void append(const PathList& other);
 
@@ -30,11 +30,11 @@ class PathList {
   [[nodiscard]] bool empty() const noexcept { return ends_.empty(); }
   [[nodiscard]] std::string operator[](std::size_t i) const;
 
-  /// The name without the folder; holds until a path is added.
+  /// The name without the folder; valid until a path is added.
   [[nodiscard]] std::string_view name(std::size_t i) const noexcept;
-  /// The folder of a path, as a place in `folders()`.
+  /// The folder of a path, as an index into `folders()`.
   [[nodiscard]] std::uint32_t folder_of(std::size_t i) const noexcept { return folder_of_[i]; }
-  /// Every folder once, in the order in which they came, with a '/' at the end or empty.
+  /// Every folder once, in order of first appearance, with a '/' at the end or empty.
   [[nodiscard]] const std::vector<std::string>& folders() const noexcept { return folders_; }
 
  private:
@@ -47,7 +47,7 @@ class PathList {
   std::vector<std::uint32_t> folder_of_;
 };
 
-/// The first path that is there a second time, as the places of both; nothing if all differ.
+/// The first path that appears a second time, as the places of both; empty if all differ.
 [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> find_repeated(
     const PathList& paths);
 

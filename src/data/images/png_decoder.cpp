@@ -13,14 +13,14 @@
 namespace rcap {
 namespace {
 
-/// How samples lie in a row, and what they stand for.
+/// How samples are laid out in a row, and what they stand for.
 struct RowFormat {
   int color_type = 0;
   std::size_t channels = 0;
   std::size_t sample_bytes = 0;
-  std::array<png_color, 256> palette{};  ///< what the file leaves out is black
+  std::array<png_color, 256> palette{};  ///< entries that the file leaves out are black
 
-  /// One row to red, green and blue.
+  /// Converts one row to red, green and blue.
   void convert(const std::uint8_t* row, std::size_t width, std::uint8_t* pixels) const {
     const bool saturates = color_type == PNG_COLOR_TYPE_GRAY && sample_bytes == 2;
     for (std::size_t x = 0; x < width; ++x, pixels += 3) {
@@ -40,8 +40,8 @@ struct RowFormat {
   }
 };
 
-/// As in jpeg_decoder.cpp, note [setjmp and C++]: functions that call setjmp hold nothing
-/// that needs a destructor.
+/// As in jpeg_decoder.cpp, note [setjmp and C++]: functions that call setjmp have no variable that
+/// needs a destructor.
 class PngDecoder {
  public:
   explicit PngDecoder(std::span<const std::uint8_t> bytes) : left_(bytes) {
@@ -56,7 +56,7 @@ class PngDecoder {
   PngDecoder(const PngDecoder&) = delete;
   PngDecoder& operator=(const PngDecoder&) = delete;
 
-  /// @return false if libpng gave up; `message` tells why. So do the two below
+  /// @return false if libpng gave up, like the two below; `message` says why
   bool read_header() {
     if (setjmp(on_error_) != 0) return false;
     png_set_read_fn(png_, this, read_bytes);
@@ -64,7 +64,7 @@ class PngDecoder {
     return true;
   }
 
-  /// Settles how rows come out: whole bytes, grey scaled to 8 bits, 16 bits as they are.
+  /// Decides how rows come out: whole bytes, grey scaled to 8 bits, 16 bits as they are.
   bool set_up_rows() {
     if (setjmp(on_error_) != 0) return false;
     if (color_type() == PNG_COLOR_TYPE_GRAY) png_set_expand_gray_1_2_4_to_8(png_);
@@ -74,7 +74,7 @@ class PngDecoder {
     return true;
   }
 
-  /// Row by row, through memory for one of them.
+  /// Row by row, with memory for one of them.
   bool read_rows(const RowFormat& format, std::uint8_t* row, std::uint8_t* pixels) {
     if (setjmp(on_error_) != 0) return false;
     for (std::size_t y = 0; y < height(); ++y) {
@@ -85,7 +85,7 @@ class PngDecoder {
     return true;
   }
 
-  /// All rows at a time, as interlaced images need it.
+  /// All rows at once, as interlaced images require.
   bool read_all_rows(png_bytepp rows) {
     if (setjmp(on_error_) != 0) return false;
     png_read_image(png_, rows);
@@ -142,7 +142,7 @@ class PngDecoder {
 void decode_png(std::span<const std::uint8_t> bytes, std::string_view name, Image& image) {
   PngDecoder decoder(bytes);
   const auto refuse = [&] {
-    refuse_file(name, "the PNG data are cut off or damaged: {}; replace the file",
+    refuse_file(name, "the PNG data are truncated or damaged: {}; replace the file",
                 decoder.message());
   };
   if (!decoder.read_header()) refuse();

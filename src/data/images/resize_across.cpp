@@ -39,7 +39,7 @@ AcrossResizer::Code AcrossResizer::best_code() noexcept {
 PixelRows AcrossResizer::resize(const std::uint8_t* source, std::size_t rows, std::size_t width,
                                 int channels, const ResizeWeights& weights, Code code) {
   const std::size_t source_bytes = width * static_cast<std::size_t>(channels);
-  // Vectors are written with a byte too many, behind a row.
+  // Vectors write one byte too many, behind a row.
   const std::size_t result_bytes = weights.size() * static_cast<std::size_t>(channels) + 1;
   result_.resize(rows * result_bytes);
   if (code == Code::Vector && channels == 3) {
@@ -53,8 +53,8 @@ PixelRows AcrossResizer::resize(const std::uint8_t* source, std::size_t rows, st
   return {result_.data(), result_bytes};
 }
 
-/// Four rows at a time. The last ones, which cannot be read beyond their end, are copied; what
-/// is missing to four is computed into spare rows.
+/// Four rows at a time. The last ones, which cannot be read beyond their end, are copied; if fewer
+/// than four are left, the others are computed into spare rows.
 void AcrossResizer::resize_vector(const std::uint8_t* source, std::size_t rows,
                                   std::size_t source_bytes, std::size_t result_bytes,
                                   const ResizeWeights& weights) {

@@ -14,16 +14,16 @@ struct PixelRows {
   std::size_t row_bytes = 0;  ///< from the start of a row to that of the next
 };
 
-/// Weighs neighbouring pixels within rows: the first half of a resize.
+/// Computes weighted sums of neighbouring pixels within rows: the first half of a resize.
 class AcrossResizer {
  public:
   enum class Code { Plain, Vector };
 
-  /// The fastest code that this processor runs.
+  /// The fastest code that this processor can run.
   [[nodiscard]] static Code best_code() noexcept;
 
   /// @param source  `rows` rows of `width` pixels without gaps, of 1 or 3 channels
-  /// @return the weighed rows, which hold until the next call
+  /// @return the resized rows, valid until the next call
   [[nodiscard]] PixelRows resize(const std::uint8_t* source, std::size_t rows, std::size_t width,
                                  int channels, const ResizeWeights& weights,
                                  Code code = best_code());

@@ -72,7 +72,7 @@ RCAP_AVX2 inline __m256i total(const Sums& sums) {
 
 inline void put(int pixel, std::uint8_t* to) { std::memcpy(to, &pixel, sizeof pixel); }
 
-/// `Pairs` is the number of tap pairs where it is known when compiled, else 0.
+/// `Pairs` is the number of tap pairs if it is known at compile time, otherwise 0.
 template <std::size_t Pairs>
 RCAP_AVX2 void resize_four(const std::array<const std::uint8_t*, RowsTogether>& source,
                            const ResizeWeights& weights, const std::int32_t* pairs,
@@ -100,7 +100,7 @@ RCAP_AVX2 void resize_four(const std::array<const std::uint8_t*, RowsTogether>& 
       add(above, _mm256_shuffle_epi8(pixels_above, pairing_of[pair % 2]), low, high);
       add(below, _mm256_shuffle_epi8(pixels_below, pairing_of[pair % 2]), low, high);
     }
-    // Cut off at 0 and 255 while they are packed: rows 0 and 2, then rows 1 and 3.
+    // Clipped to 0 and 255 while they are packed: rows 0 and 2, then rows 1 and 3.
     const __m256i words = _mm256_packs_epi32(total(above), total(below));
     const __m256i bytes = _mm256_packus_epi16(words, words);
     const __m128i even = _mm256_castsi256_si128(bytes);

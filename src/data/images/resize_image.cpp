@@ -20,8 +20,8 @@ constexpr int MostPixelsASide = 65535;
 
 void check_side(std::string_view what, int size) {
   if (size >= 1 && size <= MostPixelsASide) return;
-  throw InvalidArgument(
-      fmt::format("resize_image: {} is {}; it lies between 1 and {}", what, size, MostPixelsASide));
+  throw InvalidArgument(fmt::format("resize_image: {} is {}; it must lie between 1 and {}", what,
+                                    size, MostPixelsASide));
 }
 
 void check_window(std::string_view what, int begin, int length, int size) {
@@ -37,14 +37,14 @@ void check(const ImageView& source, int height, int width, const ImageWindow& wi
   check_side("the height", height);
   check_side("the width", width);
   if (source.channels != 1 && source.channels != 3) {
-    throw InvalidArgument(
-        fmt::format("resize_image: the source has {} channels; it has 1 or 3", source.channels));
+    throw InvalidArgument(fmt::format(
+        "resize_image: the source has {} channels; it must have 1 or 3", source.channels));
   }
   check_window("row", window.top, window.height, height);
   check_window("column", window.left, window.width, width);
 }
 
-/// The rows of an image from row `top` and column `left` on.
+/// The rows of an image from row `top` and column `left`.
 PixelRows rows_from(const ImageView& image, int top, int left) {
   const auto channels = static_cast<std::size_t>(image.channels);
   const std::size_t row_bytes = static_cast<std::size_t>(image.width) * channels;

@@ -28,8 +28,7 @@ void ResizeWeights::make(int source_size, int result_size, int begin, int count,
                          Interpolation interpolation) {
   const bool bilinear = interpolation == Interpolation::Bilinear;
   const double scale = static_cast<double>(source_size) / result_size;
-  // Where the image grows the filter spans neighbouring pixels, where it shrinks all that
-  // become one.
+  // If the image grows, the filter spans neighbouring pixels; if it shrinks, all that become one.
   const double stretch = std::max(scale, 1.0);
   const double reach = stretch * (bilinear ? 1 : 2);
   const auto center = [&](int i) { return (begin + i + 0.5) * scale; };
@@ -54,7 +53,8 @@ void ResizeWeights::make(int source_size, int result_size, int begin, int count,
       parts_[k] = bilinear ? triangle(x) : cubic(x);
       sum += parts_[k];
     }
-    // The taps of the last positions begin earlier, with weights of 0, to end with the source.
+    // The taps of the last positions begin earlier, with weights of 0, so that they end with the
+    // source.
     const int shifted = std::min(first, source_size - taps_);
     firsts_[static_cast<std::size_t>(i)] = shifted;
     std::int32_t* const values = values_.data() + static_cast<std::ptrdiff_t>(i) * taps_;

@@ -8,10 +8,10 @@
 
 namespace rcap {
 
-/// Which source positions make up each result position along one direction, and how much.
+/// Which source positions make up each result position along one direction, and with what weights.
 ///
-/// Every result position has the same number of them, its taps, so that loops over them have
-/// one length; some weigh nothing.
+/// Every result position has the same number of them, its taps, so that loops over them have one
+/// length; some have weight 0.
 class ResizeWeights {
  public:
   /// Eight bits of a pixel, 22 of a weight and two for the sum fill a 32-bit number.
@@ -24,7 +24,7 @@ class ResizeWeights {
   [[nodiscard]] int taps() const noexcept { return taps_; }
   /// The first source position of the i-th result position. It grows with i.
   [[nodiscard]] int first(std::size_t i) const noexcept { return firsts_[i]; }
-  /// The weights of it and of those that follow.
+  /// The weights of that position and of those that follow.
   [[nodiscard]] const std::int32_t* of(std::size_t i) const noexcept {
     return values_.data() + i * static_cast<std::size_t>(taps_);
   }

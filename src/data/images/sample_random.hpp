@@ -6,8 +6,8 @@
 
 namespace rcap {
 
-/// Random numbers of one sample, one after another. They depend on (seed, epoch, sample)
-/// alone, so an augmented image is the same whichever thread makes it, and when.
+/// Random numbers for one sample, one after another. They depend only on (seed, epoch, sample), so
+/// an augmented image is the same whichever thread makes it, and when.
 class SampleRandom {
  public:
   SampleRandom(const RandomStream& stream, SampleId id) : stream_(stream.bits(id)) {}

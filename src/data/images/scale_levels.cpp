@@ -4,7 +4,7 @@
 
 namespace rcap {
 
-// Two divisions of vectors take less time than a look-up of each number in a table.
+// Two vector divisions take less time than looking up each number in a table.
 RCAP_VECTOR_CLONES
 void scale_levels(const std::uint8_t* levels, std::size_t count, const float* __restrict__ mean,
                   const float* __restrict__ deviation, float* __restrict__ numbers) {

@@ -17,7 +17,7 @@ namespace rcap {
 Transform::Transform(const TransformOptions& options) : options_(options) {
   for (const int size : {options.center_crop, options.resize, options.crop, options.padding}) {
     if (size < 0)
-      throw InvalidArgument(fmt::format("transform: a size is {}; sizes are >= 0", size));
+      throw InvalidArgument(fmt::format("transform: a size is {}; sizes must be >= 0", size));
   }
   const Normalization& normal = options.normalization;
   for (std::size_t channel = 0; channel < normal.mean.size(); ++channel) {
@@ -63,8 +63,8 @@ void Transform::check(const ImageView& image) const {
     return;
   }
   throw InvalidArgument(
-      fmt::format("transform: an image has {} channels, the normalisation {}; images have 1 or 3, "
-                  "and no more than the normalisation",
+      fmt::format("transform: an image has {} channels, the normalisation {}; images must have 1 "
+                  "or 3, and no more than the normalisation",
                   image.channels, normalized));
 }
 

@@ -14,7 +14,7 @@
 namespace rcap {
 namespace {
 
-/// A line of the table of operations. The strength grows evenly from the first bin to the last.
+/// A row of the table of operations. The strength grows evenly from the first bin to the last.
 struct Line {
   std::string_view name;
   float first = 0;
@@ -44,14 +44,14 @@ const Line& line_of(AugmentOperation operation) {
   const auto number = static_cast<std::size_t>(operation);
   if (number < Lines.size()) return Lines[number];
   throw InvalidArgument(
-      fmt::format("augment: operation {}; it lies between 0 and {}", number, Lines.size() - 1));
+      fmt::format("augment: operation {}; it must lie between 0 and {}", number, Lines.size() - 1));
 }
 
 void check(const Augmentation& augmentation) {
   const Line& line = line_of(augmentation.operation);
   const int bins = has_bins(augmentation.operation) ? AugmentBinCount : 1;
   if (augmentation.bin < 0 || augmentation.bin >= bins) {
-    throw InvalidArgument(fmt::format("augment: bin {} of {}; it lies between 0 and {}",
+    throw InvalidArgument(fmt::format("augment: bin {} of {}; it must lie between 0 and {}",
                                       augmentation.bin, line.name, bins - 1));
   }
   if (augmentation.negative && !line.has_two_directions) {
@@ -59,12 +59,12 @@ void check(const Augmentation& augmentation) {
   }
 }
 
-/// Evenly spaced from both ends to the middle, each rounded once to single precision: what
-/// PyTorch's linspace gives. It has 15.999999 for half of 32, so TranslateX of bin 15 moves by
-/// 15 pixels.
+/// Evenly spaced from both ends to the middle, each rounded once to single precision, as in
+/// PyTorch's linspace. It gives 15.999999 for half of 32, so TranslateX of bin 15 moves by 15
+/// pixels.
 float evenly_spaced(float first, float last, int bin) {
   constexpr int Steps = AugmentBinCount - 1;
-  const double step = (last - first) / Steps;  // in single precision so far, exact from here on
+  const double step = (last - first) / Steps;  // in single precision up to here, exact from here on
   return static_cast<float>(bin < AugmentBinCount / 2 ? first + step * bin
                                                       : last - step * (Steps - bin));
 }
@@ -97,10 +97,10 @@ Augmentation draw_augmentation(SampleRandom& random) {
 void augment(const ImageView& source, const Augmentation& augmentation, Image& result) {
   if (source.channels != 1 && source.channels != 3) {
     throw InvalidArgument(
-        fmt::format("augment: the image has {} channels; it has 1 or 3", source.channels));
+        fmt::format("augment: the image has {} channels; it must have 1 or 3", source.channels));
   }
   const float strength = strength_of(augmentation);
-  // One added in double precision, as Python does it, before Pillow rounds the sum.
+  // 1 is added in double precision, as Python does, before Pillow rounds the sum.
   const auto factor = static_cast<float>(1.0 + static_cast<double>(strength));
   switch (augmentation.operation) {
     case AugmentOperation::Identity:

@@ -37,8 +37,8 @@ void check_options(const PackOptions& options) {
   for (const auto& [name, side] :
        {std::pair{"resize", recipe.resize}, std::pair{"center_crop", recipe.center_crop}}) {
     if (side >= 0 && side <= LongestSide) continue;
-    throw InvalidArgument(
-        fmt::format("pack_images: {} is {}; it lies between 0 and {}", name, side, LongestSide));
+    throw InvalidArgument(fmt::format("pack_images: {} is {}; it must lie between 0 and {}", name,
+                                      side, LongestSide));
   }
   if (recipe.fast_decode && (recipe.resize == 0 || recipe.center_crop > 0)) {
     throw InvalidArgument(
@@ -67,7 +67,7 @@ class AllImages {
   const Dataset& dataset_;
 };
 
-/// What settles the bytes of the file, in lines; a change in any is told to the user.
+/// What determines the bytes of the file, line by line; the user is told which line changed.
 std::string make_plan(const Dataset& dataset, const PackedNames& names, const PackRecipe& recipe) {
   const auto describe_names = [](const std::vector<std::string>& list) {
     std::uint64_t checksum = 0;
@@ -106,7 +106,7 @@ struct Memory {
   Image cropped;
 };
 
-/// An image ready to be written, or why there is none.
+/// An image ready to be written, or the reason why there is none.
 struct Made {
   Image image;
   std::uint64_t checksum = 0;
@@ -178,7 +178,7 @@ class Packer {
     }
   }
 
-  /// Whoever brings the next image of the row writes it and all that wait behind it.
+  /// The thread that brings the next image in order writes it and all that wait behind it.
   void hand_over(std::int64_t number, Made&& made) {
     std::unique_lock lock(mutex_);
     written_.wait(lock, [&] { return ended_ || number < next_ + most_waiting_; });
@@ -232,7 +232,7 @@ class Packer {
   std::atomic<bool> ended_ = false;
 };
 
-/// The summary of a file that an earlier call has finished; nothing where there is none.
+/// The summary of a file that an earlier call finished; empty if there is none.
 std::optional<PackSummary> find_finished(const fs::path& out, std::uint64_t plan) {
   if (!is_there(out)) return std::nullopt;
   if (is_packed(out)) {
@@ -248,8 +248,8 @@ std::optional<PackSummary> find_finished(const fs::path& out, std::uint64_t plan
     }
   }
   refuse_file(out,
-              "is there already, and is no pack of these images (names, sizes and times of their "
-              "files) with these options; choose another file, or replace it with restart");
+              "exists, but is not a pack of these images (names, sizes and times of their files) "
+              "with these options; choose another file, or replace it with restart");
 }
 
 }  // namespace
@@ -270,13 +270,14 @@ std::optional<PackSummary> pack_images(const Dataset& dataset, const fs::path& s
   const auto done_before = static_cast<std::int64_t>(partial.records().size());
   if (done_before > images.size()) {
     throw BadFile(fmt::format(
-        "{}.partial.log: tells of {} images, there are {}; it is damaged, begin anew with restart",
+        "{}.partial.log: lists {} images, but there are {}; it is damaged; start over with restart",
         out.string(), done_before, images.size()));
   }
   if (!options.skip_bad && !partial.reasons().empty()) {
-    throw BadFile(fmt::format(
-        "{}.partial: {} images are left out of it; go on with skip-bad, or begin anew with restart",
-        out.string(), partial.reasons().size()));
+    throw BadFile(
+        fmt::format("{}.partial: {} images are left out of it; continue with skip-bad, or start "
+                    "over with restart",
+                    out.string(), partial.reasons().size()));
   }
   if (!Packer(images, options, partial, go_on).run()) return std::nullopt;
 
@@ -301,7 +302,7 @@ std::uint64_t estimate_packed_bytes(const Dataset& dataset, const PackRecipe& re
       bytes += static_cast<double>(shape.height) * shape.width * shape.channels;
       ++counted;
     } catch (const Error&) {
-      // Packing will tell.
+      // Packing will report it.
     }
   }
   const double each = counted == 0 ? 0 : bytes / static_cast<double>(counted);

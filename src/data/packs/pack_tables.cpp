@@ -63,13 +63,13 @@ std::pair<Head, std::string> PackTables::finish(const PackRecipe& recipe,
   return {head, std::move(tables)};
 }
 
-/// Nothing can be learnt of a class that has lost its images, or be tested without any.
+/// A class that has lost its images cannot be learnt, and nothing can be tested without test
+/// images.
 void PackTables::check_classes() const {
   for (const ClassId label : dataset_.train.labels) {
     if (class_counts_[static_cast<std::size_t>(label)] > 0) continue;
     throw BadFile(fmt::format(
-        "pack_images: no training image of class {} can be decoded; the first bad one of all "
-        "images: {}",
+        "pack_images: no training image of class {} can be decoded; the first bad image of all: {}",
         dataset_.class_names[static_cast<std::size_t>(label)], partial_.reasons().begin()->second));
   }
   if (test_count_ == 0 && dataset_.test.size() > 0) {

@@ -12,7 +12,7 @@
 
 namespace rcap {
 
-/// Names of images without the folder, so that they stay right when the data are moved.
+/// Names of images without the folder, so that they stay right if the data are moved.
 class PackedNames {
  public:
   explicit PackedNames(const std::filesystem::path& source);
@@ -23,7 +23,7 @@ class PackedNames {
   std::string folder_;
 };
 
-/// Index, names and description of the images that are there: what stands behind the pixels.
+/// Index, names and description of the remaining images: what comes after the pixels.
 class PackTables {
  public:
   /// @throws BadFile  a class or the test split has lost all of its images
@@ -32,7 +32,7 @@ class PackTables {
   [[nodiscard]] std::int64_t train_count() const noexcept { return train_count_; }
   [[nodiscard]] std::int64_t test_count() const noexcept { return test_count_; }
 
-  /// The head of the file, and the bytes behind its pixels.
+  /// The head of the file, and the bytes after its pixels.
   [[nodiscard]] std::pair<packed_format::Head, std::string> finish(const PackRecipe& recipe,
                                                                    std::uint64_t plan) const;
 
@@ -42,7 +42,7 @@ class PackTables {
 
   const Dataset& dataset_;
   const PartialPack& partial_;
-  std::vector<std::int64_t> class_counts_;  ///< training images that are there
+  std::vector<std::int64_t> class_counts_;  ///< training images that remain
   std::string index_;
   std::string names_;
   std::int64_t train_count_ = 0;

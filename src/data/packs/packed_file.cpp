@@ -14,18 +14,18 @@ namespace {
 namespace fs = std::filesystem;
 using namespace packed_format;
 
-/// The head of a file whose sizes add up.
+/// The head of a file whose sizes are consistent.
 Head read_head(const fs::path& path, const RegularFile& file) {
   Head head;
   if (file.size() < sizeof head) {
-    refuse_file(path, "has {} bytes, a packed file at least {}; it is cut off or something else",
+    refuse_file(path, "has {} bytes, a packed file at least {}; it is truncated or something else",
                 file.size(), sizeof head);
   }
   if (!file.read(0, std::as_writable_bytes(std::span(&head, 1)))) {
     refuse_file(path, "its head cannot be read from the disk");
   }
   if (head.magic != Magic) {
-    refuse_file(path, "byte 0: is not a packed file of rcap; such a file begins with RCAPPACK");
+    refuse_file(path, "byte 0: is not a packed file of rcap, which begins with RCAPPACK");
   }
   if (head.version != Version) {
     refuse_file(path,
@@ -37,7 +37,7 @@ Head read_head(const fs::path& path, const RegularFile& file) {
   }
   if (checksum_of(head) != head.head_checksum) {
     refuse_at(path, offsetof(Head, head_checksum),
-              "the head has the checksum {:016x}, it says {:016x}", checksum_of(head),
+              "the head has the checksum {:016x}, but says {:016x}", checksum_of(head),
               head.head_checksum);
   }
   return head;
@@ -45,19 +45,19 @@ Head read_head(const fs::path& path, const RegularFile& file) {
 
 void check_sizes(const fs::path& path, const Head& head, std::uint64_t file_bytes) {
   if (head.file_bytes != file_bytes) {
-    refuse_at(path, offsetof(Head, file_bytes), "the file has {} bytes, its head says {}: it is {}",
-              file_bytes, head.file_bytes,
-              file_bytes < head.file_bytes ? "cut off" : "longer than that");
+    refuse_at(path, offsetof(Head, file_bytes),
+              "the file has {} bytes, but its head says {}: it is {}", file_bytes, head.file_bytes,
+              file_bytes < head.file_bytes ? "truncated" : "too long");
   }
   // Each step takes from what is left, so that no sum can overflow.
   std::uint64_t left = file_bytes;
   const auto take = [&](std::size_t field, std::string_view what, std::uint64_t bytes) {
-    if (bytes > left) refuse_at(path, field, "{} {} bytes where {} are left", what, bytes, left);
+    if (bytes > left) refuse_at(path, field, "{} {} bytes, but {} are left", what, bytes, left);
     left -= bytes;
   };
   const auto take_entries = [&](std::size_t field, std::string_view split, std::uint64_t count) {
     if (count > left / sizeof(Entry)) {
-      refuse_at(path, field, "{} has {} images of {} bytes in the index where {} are left", split,
+      refuse_at(path, field, "{} has {} images of {} bytes in the index, but {} are left", split,
                 count, sizeof(Entry), left);
     }
     left -= count * sizeof(Entry);
@@ -67,11 +67,11 @@ void check_sizes(const fs::path& path, const Head& head, std::uint64_t file_byte
   take_entries(offsetof(Head, test_count), "test", head.test_count);
   take(offsetof(Head, name_bytes), "the names take", head.name_bytes);
   take(offsetof(Head, description_bytes), "the description takes", head.description_bytes);
-  // What is left are the pixels.
+  // The rest are the pixels.
   if (head.index_offset != sizeof(Head) + left) {
     refuse_at(path, offsetof(Head, index_offset),
-              "the index begins at byte {}; by the other sizes it begins at {}", head.index_offset,
-              sizeof(Head) + left);
+              "the index begins at byte {}; by the other sizes it must begin at {}",
+              head.index_offset, sizeof(Head) + left);
   }
 }
 
@@ -107,7 +107,7 @@ void PackedFile::read(std::size_t image, Image& buffer) const {
   buffer.resize(shape.height, shape.width, shape.channels);
   const bool is_read = file_.read(found.offset, std::as_writable_bytes(std::span(buffer.pixels)));
   if (!file_.is_unchanged()) {
-    refuse_file(path_, "was written to or cut off while its images were read; pack it again");
+    refuse_file(path_, "was written to or truncated while its images were read; pack it again");
   }
   if (!is_read) {
     refuse_at(path_, found.offset, "{}: the pixels cannot be read from the disk", describe(image));
@@ -116,8 +116,8 @@ void PackedFile::read(std::size_t image, Image& buffer) const {
   const std::uint64_t checksum = checksum_of(buffer.pixels.data(), buffer.pixels.size());
   if (checksum != found.checksum) {
     refuse_at(path_, found.offset,
-              "{}: the pixels have the checksum {:016x}, the index says {:016x}", describe(image),
-              checksum, found.checksum);
+              "{}: the pixels have the checksum {:016x}, but the index says {:016x}",
+              describe(image), checksum, found.checksum);
   }
   is_good_[image].store(true, std::memory_order_relaxed);
 }
@@ -151,12 +151,12 @@ void PackedFile::read_tables() {
   const std::uint64_t checksum = checksum_of(tables_.data(), tables_.size());
   if (checksum != head_.tables_checksum) {
     refuse_at(path_, head_.index_offset,
-              "index, names and description have the checksum {:016x}, the head says {:016x}",
+              "index, names and description have the checksum {:016x}, but the head says {:016x}",
               checksum, head_.tables_checksum);
   }
 }
 
-/// Images follow each other without gaps, so each entry is settled by those before it.
+/// Images follow each other without gaps, so the entries before it determine where each begins.
 void PackedFile::check_entries() const {
   std::uint64_t offset = sizeof(Head);
   std::uint64_t name_end = 0;
@@ -166,8 +166,8 @@ void PackedFile::check_entries() const {
     check_meaning(i, found);
     if (found.name_end < name_end || found.name_end > head_.name_bytes) {
       refuse_field(i, offsetof(Entry, name_end),
-                   "its name ends at {} of the names; it lies between {} and {}", found.name_end,
-                   name_end, head_.name_bytes);
+                   "its name ends at {} of the names; it must lie between {} and {}",
+                   found.name_end, name_end, head_.name_bytes);
     }
     name_end = found.name_end;
     const ImageShape shape = shape_of(found);
@@ -185,20 +185,20 @@ void PackedFile::check_entries() const {
 void PackedFile::check_place(std::size_t image, const Entry& found, std::uint64_t offset) const {
   if (found.offset != offset) {
     refuse_field(image, offsetof(Entry, offset),
-                 "it begins at byte {}, not at {} where the one before it ends", found.offset,
+                 "it begins at byte {}, not at {}, where the one before it ends", found.offset,
                  offset);
   }
   // Both have 32 bits, so their product has no more than 64.
   const std::uint64_t pixels = std::uint64_t{found.height} * found.width;
   if (pixels == 0 || pixels > static_cast<std::uint64_t>(MostPixels)) {
     refuse_field(image, offsetof(Entry, height),
-                 "it has {} x {} pixels; an image has between 1 and {}", found.width, found.height,
-                 MostPixels);
+                 "it has {} x {} pixels; an image must have between 1 and {}", found.width,
+                 found.height, MostPixels);
   }
   const std::uint64_t bytes = pixels * static_cast<std::uint64_t>(description_.channels);
   if (bytes > head_.index_offset - offset) {
     refuse_field(image, offsetof(Entry, height),
-                 "its {} x {} pixels take {} bytes where {} are left", found.width, found.height,
+                 "its {} x {} pixels take {} bytes, but {} are left", found.width, found.height,
                  bytes, head_.index_offset - offset);
   }
 }
@@ -215,7 +215,7 @@ void PackedFile::check_meaning(std::size_t image, const Entry& found) const {
   if (has_groups ? found.group < 0 || found.group >= groups : found.group != NoGroup) {
     refuse_field(image, offsetof(Entry, group), "its group is {}; {}", found.group,
                  has_groups ? fmt::format("there are {} groups", groups)
-                            : "the images of its split have none, which is -1");
+                            : "the images of its split have no group, so it must be -1");
   }
 }
 

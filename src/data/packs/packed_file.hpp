@@ -16,12 +16,12 @@
 
 namespace rcap {
 
-/// A packed file whose tables are checked. Images are counted over both splits.
+/// A packed file whose tables have been checked. Images are counted over both splits.
 ///
-/// Immutable: any number of threads may read at a time.
+/// Immutable: any number of threads may read at once.
 class PackedFile {
  public:
-  /// @throws BadFile  as `open_packed`
+  /// @throws BadFile  like `open_packed`
   explicit PackedFile(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
@@ -32,7 +32,7 @@ class PackedFile {
 
   [[nodiscard]] packed_format::Entry entry(std::size_t image) const noexcept;
   [[nodiscard]] ImageShape shape_of(const packed_format::Entry& entry) const noexcept;
-  /// Reads its pixels and holds them against their checksum the first time.
+  /// Reads its pixels, and checks them against their checksum the first time.
   /// @throws BadFile  they are damaged or cannot be read, or the file has changed
   void read(std::size_t image, Image& buffer) const;
   /// "image 3 of test (cats/tom.jpg)"

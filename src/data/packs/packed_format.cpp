@@ -35,7 +35,7 @@ void append_list(std::string& bytes, const std::vector<std::string>& list) {
 
 enum class Sign { Any, Positive };
 
-/// Reads the description from front to back and checks each step against what is left.
+/// Reads the description from start to end and checks each step against what is left.
 class Cursor {
  public:
   Cursor(std::span<const std::byte> bytes, const fs::path& path, std::uint64_t offset)
@@ -44,7 +44,7 @@ class Cursor {
   template <class T>
   T value(std::string_view what) {
     if (left() < sizeof(T)) {
-      refuse(at_, "{} needs {} bytes where {} are left", what, sizeof(T), left());
+      refuse(at_, "{} needs {} bytes, but {} are left", what, sizeof(T), left());
     }
     T value;
     std::memcpy(&value, bytes_.data() + at_, sizeof value);
@@ -67,7 +67,7 @@ class Cursor {
     const std::size_t at = at_;
     const auto number = value<std::uint32_t>(what);
     if (number > LongestSide) {
-      refuse(at, "{} is {}; it lies between 0 and {}", what, number, LongestSide);
+      refuse(at, "{} is {}; it must lie between 0 and {}", what, number, LongestSide);
     }
     return static_cast<int>(number);
   }
@@ -76,7 +76,7 @@ class Cursor {
     const std::size_t at = at_;
     const auto length = value<std::uint32_t>(what);
     if (length > left()) {
-      refuse(at, "{} is said to have {} bytes where {} are left", what, length, left());
+      refuse(at, "{} claims {} bytes, but {} are left", what, length, left());
     }
     const auto* const first = reinterpret_cast<const char*>(bytes_.data()) + at_;
     at_ += length;
@@ -88,7 +88,7 @@ class Cursor {
     const auto count = value<std::uint32_t>(what);
     // Every string has a length.
     if (count > left() / sizeof(std::uint32_t)) {
-      refuse(at, "{} are said to be {} where {} bytes are left", what, count, left());
+      refuse(at, "{} claim to be {}, but {} bytes are left", what, count, left());
     }
     std::vector<std::string> list;
     list.reserve(count);

@@ -21,29 +21,28 @@
 ///
 /// | part | bytes | what |
 /// | --- | --- | --- |
-/// | head | 88 | `Head`: sizes and counts of all that follows, checksums |
+/// | head | 88 | `Head`: sizes and counts of everything that follows, checksums |
 /// | pixels | up to `index_offset` | the images of train, then those of test, without gaps |
 /// | index | 40 for each image | `Entry`: place, shape, checksum, label, group |
-/// | names | `name_bytes` | what the images are called, one after another |
+/// | names | `name_bytes` | the names of the images, one after another |
 /// | description | `description_bytes` | the data set and the recipe, see below |
 ///
 /// An image is its rows from top to bottom, the channels of a pixel side by side.
 ///
 /// The description: name of the data set (string); channels, 1 or 3 (u32); class names, group
-/// names, remarks (lists of strings); channels of the normalisation, 0 or `channels` (u32),
-/// with as many means and then deviations (f32); fast decoding, 0 or 1, side of the central
+/// names, remarks (lists of strings); channels of the normalisation, 0 or `channels` (u32), with
+/// the same number of means and then deviations (f32); fast decoding, 0 or 1, side of the central
 /// crop, side of the resize, bicubic, 0 or 1 (u32 each). A string is its length (u32) and its
 /// bytes, a list is its length (u32) and its strings.
 ///
-/// Checksums are XXH3-64 with seed 0: of the head's first 80 bytes in the head, of index,
-/// names and description together in the head, of each image's pixels in its entry. So a
-/// reader that opens the file reads all but the pixels, and finds damaged pixels when it
-/// reads them.
+/// Checksums are XXH3-64 with seed 0: in the head, of its own first 80 bytes and of index, names
+/// and description together; in each entry, of the image's pixels. So a reader that opens the file
+/// reads everything except the pixels, and finds damaged pixels when it reads them.
 ///
-/// A reader checks, in this order: regular file, size of a head, magic, version, reserved
-/// word, the head's checksum, file size, counts and sizes against the file size, the
-/// checksum of the tables, the description, every entry. Nothing in the file is believed
-/// before it is held against the bytes there are.
+/// A reader checks, in this order: regular file, size of a head, magic, version, reserved word, the
+/// head's checksum, file size, counts and sizes against the file size, the checksum of the tables,
+/// the description, every entry. Nothing in the file is trusted before it has been checked against
+/// the bytes that exist.
 namespace rcap::packed_format {
 
 static_assert(std::endian::native == std::endian::little,
@@ -52,7 +51,7 @@ static_assert(std::numeric_limits<float>::is_iec559 && sizeof(float) == 4);
 
 inline constexpr std::array<char, 8> Magic = {'R', 'C', 'A', 'P', 'P', 'A', 'C', 'K'};
 inline constexpr std::uint32_t Version = 1;
-/// The group of an image in a split that has none.
+/// The group of an image in a split without groups.
 inline constexpr std::int32_t NoGroup = -1;
 
 struct Head {
@@ -74,7 +73,7 @@ static_assert(sizeof(Head) == 88);
 struct Entry {
   std::uint64_t offset = 0;    ///< in the file
   std::uint64_t checksum = 0;  ///< of the pixels
-  std::uint64_t name_end = 0;  ///< in the names; the name begins where the one before ends
+  std::uint64_t name_end = 0;  ///< in the names; the name begins where the previous one ends
   std::uint32_t height = 0;
   std::uint32_t width = 0;
   std::int32_t label = 0;
@@ -82,7 +81,7 @@ struct Entry {
 };
 static_assert(sizeof(Entry) == 40);
 
-/// All that the index does not hold.
+/// Everything that the index does not hold.
 struct Description {
   std::string name;
   int channels = 3;

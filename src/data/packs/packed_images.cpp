@@ -91,7 +91,7 @@ std::optional<Dataset> open_if_packed(const fs::path& path, std::string_view nam
   const PackRecipe& recipe = packed.recipe;
   if (recipe != PackRecipe{}) {
     packed.dataset.remarks.push_back(fmt::format(
-        "its images were packed with center crop {}, resize {} ({}){}", recipe.center_crop,
+        "the images were packed with center crop {}, resize {} ({}){}", recipe.center_crop,
         recipe.resize, recipe.interpolation == Interpolation::Bicubic ? "bicubic" : "bilinear",
         recipe.fast_decode ? ", fast decoding" : ""));
     packed.dataset.is_center_cropped = recipe.center_crop > 0;

@@ -46,7 +46,7 @@ void put_checksum(std::string& bytes, std::uint64_t seed) {
   put(bytes, checksum_of(bytes.data(), bytes.size(), seed));
 }
 
-/// Takes a value off the front; false where fewer bytes are left.
+/// Takes a value off the front; false if too few bytes are left.
 template <class T>
 bool take(std::string_view& bytes, T& value) {
   if (bytes.size() < sizeof value) return false;
@@ -55,7 +55,7 @@ bool take(std::string_view& bytes, T& value) {
   return true;
 }
 
-/// Whether the checksum behind the first `size` bytes is theirs.
+/// Whether the checksum after the first `size` bytes matches them.
 bool is_sealed(std::string_view bytes, std::size_t size, std::uint64_t seed) {
   if (bytes.size() < ChecksumBytes || size > bytes.size() - ChecksumBytes) return false;
   std::uint64_t stored = 0;
@@ -134,14 +134,15 @@ void PartialPack::lock() const {
       opened.st_dev == there.st_dev) {
     return;
   }
-  refuse_file(path_, "another process is packing into it; wait for it, or choose another file");
+  refuse_file(path_, "another process is packing into it; wait for it or choose another file");
 }
 
 void PartialPack::begin() {
   records_.clear();
   reasons_.clear();
   bytes_ = sizeof(packed_format::Head);
-  // Without the log nothing in the partial file counts, so the log goes first and comes last.
+  // Without the log nothing in the partial file counts, so the log is removed first and written
+  // last.
   remove_log(out_);
   if (::ftruncate(file_.get(), 0) != 0) fail("cannot be emptied", errno);
   if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) fail("cannot be written", errno);
@@ -153,7 +154,7 @@ void PartialPack::begin() {
   log_bytes_ = head.size();
 }
 
-/// @return false if there is nothing to go on with
+/// @return false if there is nothing to continue
 bool PartialPack::resume(int channels) {
   std::error_code ignored;
   if (!fs::exists(log_path_, ignored) || fs::file_size(path_, ignored) == 0) return false;
@@ -165,7 +166,7 @@ bool PartialPack::resume(int channels) {
   cut_off_rest(channels);
   log_.emplace(open_file(log_path_, O_WRONLY));
   if (::ftruncate(log_->get(), static_cast<off_t>(log_bytes_)) != 0) {
-    fail("cannot have its log cut off", errno);
+    fail("its log cannot be truncated", errno);
   }
   return true;
 }
@@ -179,7 +180,7 @@ std::size_t PartialPack::read_plan(std::string_view log) const {
   }
   rest.remove_prefix(LogMagic.size());
   if (!take(rest, version) || !take(rest, plan_bytes) || version != LogVersion) {
-    refuse("{} has version {}, this rcap goes on with version {}", log_path_.filename().string(),
+    refuse("{} has version {}, this rcap continues version {}", log_path_.filename().string(),
            version, LogVersion);
   }
   const std::size_t size = log.size() - rest.size() + plan_bytes;
@@ -221,13 +222,13 @@ void PartialPack::cut_off_rest(int channels) {
   for (const Record& record : records_) {
     const std::uint64_t pixels = std::uint64_t{record.height} * record.width;
     if (pixels > static_cast<std::uint64_t>(MostPixels)) {
-      refuse("its log tells of an image of {} x {} pixels", record.width, record.height);
+      refuse("its log lists an image of {} x {} pixels", record.width, record.height);
     }
     bytes_ += pixels * static_cast<std::uint64_t>(channels);
   }
   const std::uint64_t there = fs::file_size(path_);
-  if (there < bytes_) refuse("has {} bytes where its log tells of {}", there, bytes_);
-  if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) fail("cannot be cut off", errno);
+  if (there < bytes_) refuse("has {} bytes, but its log lists {}", there, bytes_);
+  if (::ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) fail("cannot be truncated", errno);
 }
 
 void PartialPack::append(const Record& record, std::span<const std::uint8_t> pixels) {
@@ -273,7 +274,7 @@ void PartialPack::publish(std::string_view head, std::string_view tables) {
   write(file_.get(), bytes_, tables);
   write(file_.get(), 0, head);
   sync(file_.get());
-  if (::rename(path_.c_str(), out_.c_str()) != 0) fail("cannot be given its name", errno);
+  if (::rename(path_.c_str(), out_.c_str()) != 0) fail("cannot be renamed", errno);
   sync_folder_of(out_);
   remove_log(out_);
 }
@@ -295,14 +296,14 @@ void PartialPack::write(int file, std::uint64_t offset, std::string_view bytes) 
 
 void PartialPack::sync(int file) {
   if (::fdatasync(file) == 0) return;
-  // A second try could succeed without having written anything.
+  // A retry could succeed without having written anything.
   failed_ = true;
   fail("cannot be synced", errno);
 }
 
 void PartialPack::fail(std::string_view what, int error) const {
   const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  refuse_file(path_, "{}: {}; what is in it is kept: {}give the same command again", what,
+  refuse_file(path_, "{}: {}; its contents are kept: {}run the same command again", what,
               describe_error(error), is_full ? "free some space and " : "");
 }
 

@@ -17,10 +17,10 @@
 
 namespace rcap {
 
-/// A packed file while it is written, and what is needed to go on after a stop.
+/// A packed file while it is written, and what is needed to continue after a stop.
 ///
-/// OUT.partial is the packed file up to some image, its head still empty. OUT.partial.log
-/// tells how far it can be trusted; all numbers are little-endian:
+/// OUT.partial is the packed file up to some image, with its head still empty. OUT.partial.log
+/// records how far it can be trusted; all numbers are little-endian:
 ///
 /// | what | bytes |
 /// | --- | --- |
@@ -31,9 +31,9 @@ namespace rcap {
 /// left out has height 0, and the length (u32) and text of the reason follow. A checksum is
 /// XXH3-64, for a commit seeded with the number of images before it.
 ///
-/// A commit is written after the pixels it speaks of are on the disk. After a kill at any
-/// moment the log is a row of whole commits and perhaps the start of one more, and the partial
-/// file holds at least the pixels of the whole ones: what follows them is cut off.
+/// A commit is written after its pixels are on the disk. After a kill at any moment the log is a
+/// sequence of whole commits and perhaps the start of one more, and the partial file has at least
+/// the pixels of the whole ones: what follows them is cut off.
 class PartialPack {
  public:
   struct Record {
@@ -42,29 +42,29 @@ class PartialPack {
     std::uint32_t width = 0;
   };
 
-  /// Takes up what is there for `out`, or begins.
-  /// @param plan      lines "name = value" that settle the contents; one that differs from
-  ///                  what is there is refused
+  /// Continues with what exists for `out`, or begins.
+  /// @param plan      lines "name = value" that determine the contents; if one differs from what
+  ///                  exists, it is refused
   /// @param channels  of every image
-  /// @throws BadFile  another plan, another process at work, damage; tells what to do
+  /// @throws BadFile  another plan, another process at work, damage; says what to do
   PartialPack(const std::filesystem::path& out, const std::string& plan, int channels,
               bool restart);
   PartialPack(const PartialPack&) = delete;
   PartialPack& operator=(const PartialPack&) = delete;
 
-  /// One for each image so far, left out or not.
+  /// One for each image so far, whether left out or not.
   [[nodiscard]] std::span<const Record> records() const noexcept { return records_; }
   /// Why images were left out.
   [[nodiscard]] const std::map<std::size_t, std::string>& reasons() const noexcept {
     return reasons_;
   }
-  /// Of the partial file.
+  /// The size of the partial file.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
-  /// The next image. Commits if the last commit was a while ago.
+  /// Adds the next image. Commits if the last commit was a while ago.
   /// @throws BadFile  the disk is full, ...; what was committed is kept
   void append(const Record& record, std::span<const std::uint8_t> pixels);
-  /// The next image is left out.
+  /// Leaves the next image out.
   void append_bad(const std::string& reason);
 
   /// Makes everything so far safe.
@@ -73,7 +73,7 @@ class PartialPack {
   /// Removes the log that a kill right after `publish` leaves behind.
   static void remove_log(const std::filesystem::path& out);
 
-  /// Adds the tables behind the pixels, fills in the head and gives the file its name.
+  /// Adds the tables after the pixels, fills in the head and renames the file.
   void publish(std::string_view head, std::string_view tables);
 
  private:
@@ -91,7 +91,7 @@ class PartialPack {
   [[noreturn]] void fail(std::string_view what, int error) const;
   template <class... T>
   [[noreturn]] void refuse(fmt::format_string<T...> what, T&&... values) const {
-    refuse_file(path_, "{}; go on as it was begun, or begin anew with restart",
+    refuse_file(path_, "{}; continue as it was begun, or start over with restart",
                 fmt::format(what, std::forward<T>(values)...));
   }
 

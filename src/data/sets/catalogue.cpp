@@ -133,7 +133,7 @@ constexpr CatalogueEntry Entries[] = {
      "",
      "https://image-net.org/challenges/LSVRC/2012/",
      "ILSVRC2012_img_train.tar as train, ILSVRC2012_img_val.tar as val",
-     "with an account at image-net.org unpack ILSVRC2012_img_train.tar and the archives in it to "
+     "with an account at image-net.org, unpack ILSVRC2012_img_train.tar and the archives in it to "
      "train, ILSVRC2012_img_val.tar to val, and ILSVRC2012_devkit_t12.tar.gz beside them",
      ImagenetArchives,
      {},
@@ -183,7 +183,7 @@ LocatedFile locate_file(const OfficialFile& file, std::span<const fs::path> plac
   return {std::string(file.name), places.front() / file.name, std::nullopt};
 }
 
-/// Reads a file that is there; nothing wrong leaves the finding empty.
+/// Reads a file that exists; if nothing is wrong the finding stays empty.
 void check_contents(const OfficialFile& official, const VerifyProgress& progress,
                     FileCheck& check) {
   PayloadReader reader(check.file.path);
@@ -252,7 +252,7 @@ std::vector<FileCheck> verify(const CatalogueEntry& entry, const fs::path& folde
     FileCheck& check = checks.emplace_back();
     check.file = std::move(located[i]);
     if (!check.file.bytes) {
-      check.finding = "is not there";
+      check.finding = "does not exist";
       continue;
     }
     if (check.file.name == entry.files[i].copy) {

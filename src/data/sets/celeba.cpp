@@ -28,13 +28,13 @@ constexpr std::array<std::int64_t, 4> TestGroups{9767, 7535, 2480, 180};
 constexpr OfficialCounts CelebaTrain{"training", 162770, TrainGroups};
 constexpr OfficialCounts CelebaTest{"test", 19962, TestGroups};
 
-/// A list as published, else as copied.
+/// A list as published, or else as copied.
 fs::path find_list(const fs::path& folder, std::string_view name) {
   for (const char* ending : {".txt", ".csv"}) {
     fs::path place = folder / (std::string(name) + ending);
     if (is_there(place)) return place;
   }
-  refuse_file(folder, "holds neither {}.txt nor {}.csv; get it from {}", name, name, Publisher);
+  refuse_file(folder, "has neither {}.txt nor {}.csv; get it from {}", name, name, Publisher);
 }
 
 fs::path find_image_folder(const fs::path& folder) {
@@ -43,7 +43,7 @@ fs::path find_image_folder(const fs::path& folder) {
   for (const fs::path& place : {plain / ImageFolderName, plain}) {
     if (is_folder(place)) return place;
   }
-  refuse_file(folder, "holds no folder {}; unpack {}.zip from {} there", ImageFolderName,
+  refuse_file(folder, "has no folder {}; unpack {}.zip from {} there", ImageFolderName,
               ImageFolderName, Publisher);
 }
 
@@ -58,7 +58,7 @@ Places places_of(const PathList& files) {
 
 [[noreturn]] void refuse_unmatched(const std::string& file, const fs::path& in,
                                    const fs::path& not_in) {
-  refuse_file(in, "names {}, which {} does not; take both lists from one source", in_quotes(file),
+  refuse_file(in, "names {}, but {} does not; take both lists from one source", in_quotes(file),
               not_in.string());
 }
 

@@ -18,10 +18,10 @@ constexpr std::string_view CopyBegins = "image_id,";
 constexpr std::string_view CopyPartitionHeader = "image_id,partition";
 constexpr std::uint8_t LastSplit = 2;
 
-/// What the lines before the first image tell.
+/// What the lines before the first image say.
 struct AttributeHeader {
   bool is_copy = false;                ///< with commas
-  std::optional<std::int64_t> images;  ///< that follow; the copy does not tell
+  std::optional<std::int64_t> images;  ///< that follow; the copy does not say
   std::vector<std::string> names;      ///< of the attributes
 };
 
@@ -37,7 +37,7 @@ void split_line(const TextTable& text, bool is_copy, std::string_view line,
 AttributeHeader read_header(TextTable& text) {
   AttributeHeader header;
   std::string_view line;
-  if (!text.next(line)) text.refuse("there is no line");
+  if (!text.next(line)) text.refuse("the file has no line");
   header.is_copy = line.starts_with(CopyBegins);
   if (!header.is_copy) {
     std::vector<std::string> fields;
@@ -56,12 +56,12 @@ AttributeHeader read_header(TextTable& text) {
   return header;
 }
 
-/// The place of an attribute, behind the name of the file.
+/// The place of an attribute, after the name of the file.
 std::size_t find_column(const TextTable& text, const AttributeHeader& header,
                         std::string_view name) {
   const auto place = std::find(header.names.begin(), header.names.end(), name);
   if (place == header.names.end()) {
-    text.refuse("{} is not among the {} attributes", name, header.names.size());
+    text.refuse("{} is not one of the {} attributes", name, header.names.size());
   }
   if (std::find(place + 1, header.names.end(), name) != header.names.end()) {
     text.refuse("the attribute {} appears twice", name);
@@ -102,7 +102,7 @@ CelebaAttributes read_celeba_attributes(const fs::path& path) {
   const auto found = static_cast<std::int64_t>(attributes.files.size());
   if (found == 0) text.refuse("is the last; no image follows");
   if (header.images && *header.images != found) {
-    text.refuse(1, "tells {} images; {} follow", *header.images, found);
+    text.refuse(1, "says {} images; {} follow", *header.images, found);
   }
   check_no_repeats(text, attributes.files, first_line);
   return attributes;

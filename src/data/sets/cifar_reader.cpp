@@ -53,7 +53,7 @@ constexpr LabelField Cifar100Labels[] = {{"coarse label", 20}, {"fine label", Mo
 constexpr std::string_view Cifar10Names[] = {"airplane", "automobile", "bird",  "cat",  "deer",
                                              "dog",      "frog",       "horse", "ship", "truck"};
 
-/// What tells the two data sets apart.
+/// The differences between the two data sets.
 struct CifarFormat {
   std::string_view name;
   std::string_view title;
@@ -104,7 +104,7 @@ bool has_any_file(const fs::path& folder, const CifarFormat& format) {
               format.title, format.archive);
 }
 
-/// The folder that holds the files; what else is there tells why they are not.
+/// The folder with the files; if they are not there, what else is there explains why.
 fs::path find_files(const fs::path& folder, CifarKind kind) {
   const CifarFormat& format = format_of(kind);
   for (const fs::path& place : {folder, folder / format.subfolder}) {
@@ -119,7 +119,7 @@ fs::path find_files(const fs::path& folder, CifarKind kind) {
     if (!has_any_file(place, other)) continue;
     refuse_file(place, "holds {}, not {}; open it as {}", other.title, format.title, other.name);
   }
-  refuse_file(folder, "holds no {}, neither directly nor in {}; unpack {} there",
+  refuse_file(folder, "has no {}, neither directly nor in {}; unpack {} there",
               format.train.front().name, format.subfolder, format.archive);
 }
 
@@ -135,8 +135,8 @@ void check_labels(const fs::path& path, const CifarFormat& format, std::size_t r
   for (std::size_t i = 0; i < format.labels.size(); ++i) {
     const LabelField& field = format.labels[i];
     if (bytes[i] < field.count) continue;
-    refuse_file(path, "{} of image {} is {}; {} labels lie between 0 and {}", field.name, record,
-                bytes[i], format.title, field.count - 1);
+    refuse_file(path, "{} of image {} is {}; {} labels must lie between 0 and {}", field.name,
+                record, bytes[i], format.title, field.count - 1);
   }
 }
 
@@ -158,7 +158,7 @@ void check_length(const fs::path& path, const CifarFormat& format,
   if (!bytes.empty() && bytes.size() % format.record_bytes() == 0) return;
   refuse_file(path,
               "holds {} bytes; a {} file is a whole number of records of {} bytes, at least one; "
-              "it is cut off or of another kind, unpack {} again",
+              "it is truncated or of another kind; unpack {} again",
               bytes.size(), format.title, format.record_bytes(), format.archive);
 }
 
@@ -185,7 +185,7 @@ Split read_split(const fs::path& folder, const CifarFormat& format,
     append_file(folder / file.name, format, samples);
     const auto count = static_cast<std::uint64_t>(samples.parts.back().count);
     if (count == file.official_records) continue;
-    remarks.push_back(fmt::format("{} holds {} images, the official file {}", file.name, count,
+    remarks.push_back(fmt::format("{} holds {} images, the official file has {}", file.name, count,
                                   file.official_records));
   }
   const ImageShape shape{Side, Side, 3};
@@ -194,7 +194,7 @@ Split read_split(const fs::path& folder, const CifarFormat& format,
           {}};
 }
 
-/// The lines of the file of names that have something on them.
+/// The non-empty lines of the file of names.
 std::vector<std::string> read_names(const fs::path& path, int class_count) {
   const std::vector<std::uint8_t> bytes = read_file(path, MostNameBytes);
   std::vector<std::string> names(1);
@@ -207,7 +207,7 @@ std::vector<std::string> read_names(const fs::path& path, int class_count) {
   }
   if (names.back().empty()) names.pop_back();
   if (static_cast<int>(names.size()) != class_count) {
-    refuse_file(path, "holds {} names, one on a line; there are {} classes", names.size(),
+    refuse_file(path, "holds {} names, one per line; there are {} classes", names.size(),
                 class_count);
   }
   return names;

@@ -46,7 +46,7 @@ PathList list_images(const fs::path& folder, const std::string& class_name) {
 
 [[noreturn]] void refuse_empty_class(const fs::path& folder, const std::string& class_name) {
   refuse_file(folder / class_name,
-              "holds no image; every class has at least one, remove the folder or fill it");
+              "has no image; every class needs at least one; remove the folder or fill it");
 }
 
 ClassId index_of(const std::string& name, std::span<const std::string> class_names,
@@ -54,9 +54,7 @@ ClassId index_of(const std::string& name, std::span<const std::string> class_nam
   const auto place = std::lower_bound(class_names.begin(), class_names.end(), name);
   if (place == class_names.end() || *place != name) {
     refuse_file(folder / name,
-                "class {} is not among those of the training images; every class needs images to "
-                "learn from",
-                name);
+                "class {} has no training images; every class needs images to learn from", name);
   }
   return static_cast<ClassId>(place - class_names.begin());
 }
@@ -75,7 +73,9 @@ std::vector<std::string> list_classes(const fs::path& folder) {
     refuse_folder(folder, error);
   }
   std::sort(names.begin(), names.end());
-  if (names.empty()) refuse_file(folder, "holds no folder; images lie in a folder for each class");
+  if (names.empty()) {
+    refuse_file(folder, "has no folders; put the images into one folder per class");
+  }
   return names;
 }
 

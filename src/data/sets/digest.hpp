@@ -9,10 +9,10 @@ namespace rcap {
 
 enum class DigestKind { Sha256, Md5 };
 
-/// A checksum of bytes that come piece by piece.
+/// A checksum of bytes that arrive piece by piece.
 class Digest {
  public:
-  /// @throws Error  where the cryptographic library does not offer this kind
+  /// @throws Error  if the cryptographic library does not offer this kind
   explicit Digest(DigestKind kind);
   ~Digest();
   Digest(const Digest&) = delete;
@@ -20,7 +20,7 @@ class Digest {
 
   void add(std::span<const std::uint8_t> bytes);
 
-  /// In small hexadecimal digits. Ends the digest: call it once.
+  /// In lower-case hexadecimal digits. Ends the digest: call it once.
   [[nodiscard]] std::string finish();
 
  private:

@@ -37,7 +37,7 @@ FileList without(const FileList& list, std::span<const std::size_t> places) {
   return kept;
 }
 
-/// Which files of one folder are there.
+/// Which files exist in one folder.
 std::unordered_set<std::string> list_names(const fs::path& folder) {
   std::unordered_set<std::string> names;
   std::error_code error;

@@ -15,15 +15,15 @@ namespace rcap {
 
 /// One split of images in files, before it becomes a source.
 struct FileList {
-  std::filesystem::path folder;  ///< that the paths are below
+  std::filesystem::path folder;  ///< that the paths are relative to
   PathList files;
   std::vector<ClassId> labels;
-  std::vector<std::int32_t> groups;  ///< empty where groups are the classes
+  std::vector<std::int32_t> groups;  ///< empty if the groups are the classes
 };
 
 [[nodiscard]] Split make_split(FileList list, int least_side);
 
-/// The rows of a list of images that tells the splits apart.
+/// The rows of a list of images that says which split each belongs to.
 struct ImageRows {
   static constexpr std::uint8_t Train = 0, Test = 2;  ///< 1 is for validation
 
@@ -41,8 +41,8 @@ struct ImageRows {
                                           std::span<const std::string> class_names,
                                           std::vector<std::string>& remarks);
 
-/// The places of the files that are not there. Lists each folder once instead of asking for
-/// each file, which on a slow disk is the difference between seconds and an hour.
+/// The places of the files that do not exist. Lists each folder once instead of asking for each
+/// file, which on a slow disk is the difference between seconds and an hour.
 [[nodiscard]] std::vector<std::size_t> find_missing_files(const FileList& list,
                                                           const Workers& workers);
 
@@ -55,8 +55,8 @@ struct ListedImages {
   std::string remedy;        ///< where missing images come from, in words
 };
 
-/// Fills the splits of a data set whose class names are there already: all images must be on
-/// disk, or those that are not, or cannot be decoded, are left out (`skip_bad`), with a remark.
+/// Fills the splits of a data set whose class names are known already: all images must be on disk;
+/// with `skip_bad`, those that are missing or cannot be decoded are left out, with a remark.
 /// @throws BadFile  missing files, a class without training images, no test image
 void open_listed_images(ListedImages listed, const ImageFileOptions& options, Dataset& dataset);
 

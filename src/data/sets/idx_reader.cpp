@@ -60,7 +60,7 @@ std::size_t count_data_bytes(const PayloadReader& reader, const fs::path& path,
   if (bytes + header_bytes > most_bytes) {
     refuse_file(
         path,
-        "its header claims {} bytes, the file has {}{}; it is cut off or damaged, fetch it again",
+        "its header claims {} bytes, the file has {}{}; it is truncated or damaged; fetch it again",
         product, reader.file_bytes(), reader.compressed() ? " packed" : "");
   }
   return static_cast<std::size_t>(bytes);
@@ -77,7 +77,7 @@ std::vector<std::uint8_t> read_data(PayloadReader& reader, const fs::path& path,
   }
   std::uint8_t one_more = 0;
   if (reader.read({&one_more, 1}) != 0) {
-    refuse_file(path, "goes on behind the {} bytes of data that its header claims; fetch it again",
+    refuse_file(path, "continues after the {} bytes of data that its header claims; fetch it again",
                 data.size());
   }
   return data;
@@ -85,7 +85,7 @@ std::vector<std::uint8_t> read_data(PayloadReader& reader, const fs::path& path,
 
 void check_side(const fs::path& path, std::string_view what, std::uint32_t size) {
   if (size >= 1 && size <= MostPixelsASide) return;
-  refuse_file(path, "images have {} {}; it lies between 1 and {}", what, size, MostPixelsASide);
+  refuse_file(path, "images have {} {}; it must lie between 1 and {}", what, size, MostPixelsASide);
 }
 
 void check_not_empty(const fs::path& path, std::string_view what, std::uint32_t count) {
@@ -121,7 +121,7 @@ fs::path find_idx_file(const fs::path& folder, std::string_view name) {
   for (const fs::path& path : {plain, packed}) {
     if (is_there(path)) return path;
   }
-  refuse_file(plain, "there is no such file, nor one with .gz behind it");
+  refuse_file(plain, "there is no such file, nor one with .gz appended");
 }
 
 Split read_idx_split(const fs::path& images_path, const fs::path& labels_path,
@@ -134,7 +134,7 @@ Split read_idx_split(const fs::path& images_path, const fs::path& labels_path,
   }
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < class_count) continue;
-    refuse_file(labels_path, "label {} is {}; labels lie between 0 and {}", i, labels[i],
+    refuse_file(labels_path, "label {} is {}; labels must lie between 0 and {}", i, labels[i],
                 class_count - 1);
   }
   const ImageShape shape{images.height, images.width, 1};

@@ -47,7 +47,7 @@ fs::path find_test_folder(const fs::path& root, std::vector<std::string>& remark
   if (is_folder(root / "test")) return root / "test";
   refuse_file(
       root,
-      "holds train, but neither val nor test; put the images to evaluate with into one of them");
+      "has train, but neither val nor test; put the images to evaluate with into one of them");
 }
 
 void open_both_splits(const fs::path& root, const ImageFileOptions& options, Dataset& dataset) {
@@ -71,7 +71,7 @@ void hold_out_test_split(const fs::path& root, const ImageFileOptions& options, 
   for (const char* name : {"val", "test"}) {
     if (!is_folder(root / name)) continue;
     refuse_file(root,
-                "holds {}, but no train; put the training images there, or the folders of the "
+                "has {}, but no train; put the training images there, or the folders of the "
                 "classes directly into {}",
                 name, root.string());
   }
@@ -89,8 +89,8 @@ void hold_out_test_split(const fs::path& root, const ImageFileOptions& options, 
   dataset.train = subset(all, split.kept);
   dataset.test = subset(all, split.held_out);
   dataset.remarks.push_back(
-      fmt::format("{} holds no train folder: {} of {} images, a tenth of each class, are held out "
-                  "as the test split (seed {})",
+      fmt::format("{} has no train folder: {} of {} images, a tenth of each class, are held out as "
+                  "the test split (seed {})",
                   root.string(), dataset.test.size(), all.size(), options.seed));
 }
 

@@ -8,15 +8,15 @@ namespace rcap {
 
 /// Images in folders, one folder per class: root/train/CLASS/ and root/val/CLASS/ (or root/test).
 ///
-/// Class indices are the ranks of the folder names in byte order, images are sorted by path;
-/// images may lie in further folders below that of the class. Files with another extension
-/// than those of `has_image_extension`, and files and folders whose name begins with a dot,
-/// do not count. A class of train that val does not have is allowed, with a remark.
+/// Class indices are the ranks of the folder names in byte order; images are sorted by path, and
+/// may be in further folders below that of the class. Files with an extension not listed at
+/// `has_image_extension`, and files and folders whose name begins with a dot, are ignored. A class
+/// of train that val lacks is allowed, with a remark.
 ///
-/// Where root has no train, its own folders are the classes, and a tenth of each (rounded
-/// down, at least one of a class that has two) is held out as the test split, by the seed.
+/// If root has no train, its own folders are the classes, and a tenth of each (rounded down, at
+/// least one image of a class that has two), drawn by the seed, is held out as the test split.
 ///
-/// Nothing is decoded here, only that no file is empty is checked (`refuse_empty`); images are
+/// Nothing is decoded here; the only check is that no file is empty (`refuse_empty`). Images are
 /// decoded when they are read. With `skip_bad` every image is decoded once, and those that fail are
 /// left out, with a remark that names the first few. The normalisation is left empty.
 ///

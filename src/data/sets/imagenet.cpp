@@ -35,12 +35,12 @@ void check_wnids(const fs::path& folder, std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (is_wnid(name)) continue;
     refuse_file(folder / name,
-                "is not named as a class of ImageNet, n and eight digits; folders of other names "
-                "are opened as image-folder");
+                "is not named like a class of ImageNet, n and eight digits; open folders with "
+                "other names as image-folder");
   }
 }
 
-/// The number in ILSVRC2012_val_00000017.JPEG; nothing where a file is called otherwise.
+/// The number in ILSVRC2012_val_00000017.JPEG; empty if a file is named differently.
 std::optional<std::size_t> number_of(std::string_view name) {
   if (!name.starts_with(FlatBegins) || !name.ends_with(FlatEnds)) return std::nullopt;
   name.remove_prefix(FlatBegins.size());
@@ -51,7 +51,7 @@ std::optional<std::size_t> number_of(std::string_view name) {
   return whole && number >= 1 ? std::optional(number) : std::nullopt;
 }
 
-/// The flat validation images of a folder, in byte order; none where they lie in class folders.
+/// The flat validation images of a folder, in byte order; none if they are in class folders.
 std::vector<std::string> list_flat_images(const fs::path& folder) {
   std::vector<std::string> names;
   std::string class_folder;
@@ -65,9 +65,10 @@ std::vector<std::string> list_flat_images(const fs::path& folder) {
   if (error) refuse_file(folder, "cannot be listed: {}", error.message());
   std::sort(names.begin(), names.end());
   if (!names.empty() && !class_folder.empty()) {
-    refuse_file(folder,
-                "holds images as {} and class folders as {}; sort all images into folders, or none",
-                names.front(), class_folder);
+    refuse_file(
+        folder,
+        "has images such as {} and class folders such as {}; sort all images into folders, or none",
+        names.front(), class_folder);
   }
   return names;
 }
@@ -77,7 +78,7 @@ fs::path find_in_devkit(const fs::path& folder, std::string_view name) {
     if (is_there(place)) return place;
   }
   refuse_file(folder,
-              "the images in val are not sorted into folders, and there is no {} to tell their "
+              "the images in val are not sorted into folders, and there is no {} with their "
               "classes; unpack {}.tar.gz there",
               name, Devkit);
 }
@@ -90,7 +91,7 @@ void remark_left_out(std::size_t left_out, std::size_t all, std::vector<std::str
                   with_commas(static_cast<std::int64_t>(all))));
 }
 
-/// Looks the class of a flat image up: number -> ILSVRC id -> wnid -> rank.
+/// Looks up the class of a flat image: number -> ILSVRC id -> wnid -> rank.
 class FlatLabels {
  public:
   FlatLabels(const fs::path& folder, std::span<const std::string> class_names)
@@ -100,7 +101,7 @@ class FlatLabels {
         wnids_(read_imagenet_synsets(synsets_path_)),
         class_names_(class_names) {}
 
-  /// Nothing where the class has no training images.
+  /// Empty if the class has no training images.
   [[nodiscard]] std::optional<ClassId> of(const std::string& name) const {
     const std::size_t number = *number_of(name);
     if (number > ids_.size()) {
@@ -157,19 +158,19 @@ FileList list_sorted_val(const fs::path& folder, const Workers& workers, Dataset
 
 FileList list_val(const fs::path& folder, const Workers& workers, Dataset& dataset) {
   const fs::path val = folder / "val";
-  if (!is_folder(val)) refuse_file(folder, "holds no folder val; put the validation images there");
+  if (!is_folder(val)) refuse_file(folder, "has no folder val; put the validation images there");
   const std::vector<std::string> flat = list_flat_images(val);
   FileList list = flat.empty() ? list_sorted_val(folder, workers, dataset)
                                : list_flat_val(folder, flat, dataset);
   if (list.files.empty()) {
-    refuse_file(val, "none of its images is of a class that has training images");
+    refuse_file(val, "none of its images belongs to a class with training images");
   }
   return list;
 }
 
 void remark_classes(Dataset& dataset) {
   if (dataset.class_count() == OfficialClasses) return;
-  dataset.remarks.push_back(fmt::format("{} classes, ImageNet has {}",
+  dataset.remarks.push_back(fmt::format("{} classes; ImageNet has {}",
                                         with_commas(dataset.class_count()),
                                         with_commas(OfficialClasses)));
 }
@@ -183,8 +184,8 @@ Dataset open_imagenet(const fs::path& folder, const ImageFileOptions& options) {
   dataset.name = "imagenet";
   if (!is_folder(train_folder)) {
     refuse_file(folder,
-                "holds no folder train; it must hold a folder for each class, n01440764 and so on, "
-                "with the images of the training archive");
+                "has no folder train, which must contain a folder for each class, n01440764 and so "
+                "on, with the images of the training archive");
   }
   dataset.class_names = list_classes(train_folder);
   check_wnids(train_folder, dataset.class_names);

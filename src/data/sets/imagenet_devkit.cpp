@@ -28,17 +28,18 @@ std::size_t find_field(const MatFile& file, const MatStruct& table, std::string_
   return static_cast<std::size_t>(place - table.fields.begin());
 }
 
-/// Puts the wnid of one row to its place.
+/// Stores the wnid of one row at its place.
 void take_row(const MatFile& file, const MatMatrix& id_cell, const MatMatrix& wnid_cell,
               std::vector<std::string>& wnids) {
   const double id = file.number(id_cell);
   if (!(id >= 1) || id > static_cast<double>(wnids.size()) || id != std::floor(id)) {
-    file.refuse(id_cell.offset, "{} is {}; it is a whole number between 1 and {}", IdField, id,
+    file.refuse(id_cell.offset, "{} is {}; it must be a whole number between 1 and {}", IdField, id,
                 wnids.size());
   }
   std::string wnid = file.text(wnid_cell);
   if (!is_wnid(wnid)) {
-    file.refuse(wnid_cell.offset, "{} is {}; it is n and eight digits", WnidField, in_quotes(wnid));
+    file.refuse(wnid_cell.offset, "{} is {}; it must be n and eight digits", WnidField,
+                in_quotes(wnid));
   }
   std::string& place = wnids[static_cast<std::size_t>(id) - 1];
   if (!place.empty()) file.refuse(id_cell.offset, "{} {} appears twice", IdField, id);

@@ -37,10 +37,10 @@ fs::path find_list(const fs::path& folder, std::string_view name) {
   for (const fs::path& place : {folder / name, folder / "train_val2017" / name}) {
     if (is_there(place)) return place;
   }
-  refuse_file(folder, "holds no {}; unpack {} there", name, AnnotationArchive);
+  refuse_file(folder, "has no {}; unpack {} there", name, AnnotationArchive);
 }
 
-/// The list's images with the indices that the classes have in `class_names`.
+/// The list's images, with class indices as in `class_names`.
 FileList take_images(InaturalistList list, const fs::path& list_path, const fs::path& folder,
                      const std::vector<std::string>& class_names) {
   std::vector<std::optional<ClassId>> index_of;
@@ -53,7 +53,7 @@ FileList take_images(InaturalistList list, const fs::path& list_path, const fs::
   for (std::size_t i = 0; i < list.labels.size(); ++i) {
     const auto label = static_cast<std::size_t>(list.labels[i]);
     if (!index_of[label]) {
-      refuse_file(list_path, "{} is of the supercategory {}, which the training list does not have",
+      refuse_file(list_path, "{} has the supercategory {}, which the training list does not have",
                   in_quotes(list.files[i]), in_quotes(list.supercategories[label]));
     }
     list.labels[i] = *index_of[label];
@@ -66,7 +66,8 @@ void check_no_overlap(const PathList& train, const PathList& test, const fs::pat
   PathList both = train;
   both.append(test);
   if (const auto repeated = find_repeated(both)) {
-    refuse_file(test_path, "names {}, as {} does; no image is for training and for testing",
+    refuse_file(test_path,
+                "names {}, as {} does; no image may be used for both training and testing",
                 in_quotes(both[repeated->first]), train_path.string());
   }
 }

@@ -26,19 +26,18 @@ constexpr std::uint64_t MostListBytes = 1ULL << 30U;
 constexpr std::uint64_t MostId = std::numeric_limits<std::int64_t>::max();
 constexpr ClassId NoLabel = -1;
 
-/// What the members of the list are called: a section is an array of objects, of which two
-/// members matter.
+/// The names of the list's members: a section is an array of objects, of which two members matter.
 struct Section {
   std::string_view name;
   std::string_view id;     ///< a number
-  std::string_view other;  ///< a number in annotations, else a string
+  std::string_view other;  ///< a number in annotations, otherwise a string
 };
 constexpr std::array<Section, 3> Sections{{{"images", "id", "file_name"},
                                            {"categories", "id", "supercategory"},
                                            {"annotations", "image_id", "category_id"}}};
 constexpr std::size_t Images = 0, Categories = 1, Annotations = 2, NoSection = Sections.size();
 
-/// A list as it comes, before ids are looked up.
+/// A list as it arrives, before ids are looked up.
 struct RawList {
   std::vector<std::int64_t> image_ids;
   PathList files;
@@ -47,9 +46,9 @@ struct RawList {
   std::vector<std::pair<std::int64_t, std::int64_t>> annotations;  ///< image, category
 };
 
-/// Takes the list from the parser event by event. How deep an event lies tells what it is:
-/// 1 a member of the list, 2 an element of a section, 3 a member of an element; what lies
-/// deeper, or in another member, is passed over.
+/// Receives the list from the parser event by event. The depth of an event decides what it is: 1 a
+/// member of the list, 2 an element of a section, 3 a member of an element; anything deeper, or in
+/// another member, is skipped.
 class ListEvents {
  public:
   explicit ListEvents(const fs::path& path) : path_(path) {}
@@ -166,8 +165,8 @@ class ListEvents {
     if (seen != nullptr && std::exchange(*seen, true)) refuse_item("has {} twice", name);
   }
 
-  /// Passes over a value that does not matter.
-  /// @throws BadFile  where one of another kind must stand
+  /// Skips a value that does not matter.
+  /// @throws BadFile  if a value of another type is required there
   bool check_value(std::string_view what) const {
     if (depth_ == 0) refuse_file(path_, "is {}; it must be an object", what);
     if (!in_section() || depth_ > 3) return true;
@@ -196,7 +195,7 @@ class ListEvents {
 
   void add_image() {
     if (const std::string_view fault = fault_of_file_name(*item_.text); !fault.empty()) {
-      refuse_item("has the file_name {}, which {}; names are relative paths below the data set",
+      refuse_item("has the file_name {}, which {}; names must be relative paths below the data set",
                   in_quotes(*item_.text), fault);
     }
     list.image_ids.push_back(*item_.id);
@@ -227,10 +226,10 @@ class ListEvents {
 RawList read_raw_list(const fs::path& path) {
   const std::vector<std::uint8_t> bytes = read_file(path, MostListBytes);
   if (bytes.empty()) refuse_file(path, "is empty");
-  // The parser takes a zero byte for the end of the text and would not look at the rest.
+  // The parser takes a zero byte as the end of the text and would ignore the rest.
   const auto zero = std::find(bytes.begin(), bytes.end(), std::uint8_t{0});
   if (zero != bytes.end()) {
-    refuse_file(path, "byte {} is zero; this is not JSON", zero - bytes.begin() + 1);
+    refuse_file(path, "byte {} is zero, so this is not JSON", zero - bytes.begin() + 1);
   }
   ListEvents events(path);
   json::sax_parse(bytes.begin(), bytes.end(), &events);
@@ -238,7 +237,7 @@ RawList read_raw_list(const fs::path& path) {
   return std::move(events.list);
 }
 
-/// Where an id stands in its section.
+/// The position of an id in its section.
 class IdIndex {
  public:
   IdIndex(const fs::path& path, const Section& section, const std::vector<std::int64_t>& ids) {
@@ -247,7 +246,7 @@ class IdIndex {
     std::sort(places_.begin(), places_.end());
     for (std::size_t i = 1; i < places_.size(); ++i) {
       if (places_[i].first != places_[i - 1].first) continue;
-      refuse_file(path, "{}[{}] has the id {}, as {}[{}] has", section.name, places_[i].second,
+      refuse_file(path, "{}[{}] has the same id {} as {}[{}]", section.name, places_[i].second,
                   places_[i].first, section.name, places_[i - 1].second);
     }
   }
@@ -273,13 +272,14 @@ std::vector<ClassId> find_labels(const fs::path& path, const RawList& raw,
     const auto [image_id, category_id] = raw.annotations[i];
     const auto image = images.find(image_id);
     if (!image)
-      refuse_file(path, "annotations[{}] is of image {}, which is not there", i, image_id);
+      refuse_file(path, "annotations[{}] names image {}, which does not exist", i, image_id);
     const auto category = categories.find(category_id);
     if (!category) {
-      refuse_file(path, "annotations[{}] has the category {}, which is not there", i, category_id);
+      refuse_file(path, "annotations[{}] names category {}, which does not exist", i, category_id);
     }
     if (labels[*image] != NoLabel) {
-      refuse_file(path, "annotations[{}] is a second one of image {}; each has one", i, image_id);
+      refuse_file(path, "annotations[{}] is a second one for image {}; each image has one", i,
+                  image_id);
     }
     labels[*image] = class_of_category[*category];
   }
@@ -308,7 +308,7 @@ InaturalistList read_inaturalist_list(const fs::path& path) {
   }
   list.labels = find_labels(path, raw, class_of_category);
   if (const auto repeated = find_repeated(raw.files)) {
-    refuse_file(path, "images[{}] has the file_name {}, as images[{}] has", repeated->second,
+    refuse_file(path, "images[{}] has the file_name {}, and so has images[{}]", repeated->second,
                 in_quotes(raw.files[repeated->first]), repeated->first);
   }
   list.files = std::move(raw.files);

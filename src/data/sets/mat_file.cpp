@@ -42,7 +42,7 @@ T load(std::span<const std::uint8_t> bytes, std::size_t place = 0) {
   return value;
 }
 
-/// Goes through elements that follow one another.
+/// Iterates over elements that follow one another.
 class Elements {
  public:
   /// @param offset  of the first byte, for messages
@@ -54,7 +54,7 @@ class Elements {
   Element next(std::string_view what) {
     if (bytes_.size() - position_ < 8) refuse(what, "the data end before it");
     const auto word = load<std::uint32_t>(bytes_.subspan(position_));
-    // Up to four bytes of data may stand in the tag itself.
+    // Up to four bytes of data may be in the tag itself.
     const bool is_small = word >> 16U != 0;
     const std::size_t size =
         is_small ? word >> 16U : load<std::uint32_t>(bytes_.subspan(position_), 1);
@@ -64,7 +64,7 @@ class Elements {
     }
     const Element element{is_small ? word & 0xFFFFU : word, offset_ + begin,
                           bytes_.subspan(begin, size)};
-    // Data fill up whole groups of eight bytes, only packed ones do not.
+    // Data are padded to multiples of eight bytes, except packed ones.
     const bool is_padded = !is_small && element.kind != Compressed;
     const std::size_t end = is_small ? position_ + 8 : begin + size;
     position_ = std::min(is_padded ? (end + 7) / 8 * 8 : end, bytes_.size());
@@ -98,7 +98,7 @@ class Elements {
   std::size_t position_ = 0;
 };
 
-/// Unpacks a zlib stream; nothing where it is damaged, cut off or too long.
+/// Unpacks a zlib stream; empty if it is damaged, truncated or too long.
 std::optional<std::vector<std::uint8_t>> unpack(std::span<const std::uint8_t> packed,
                                                 std::size_t most_bytes) {
   z_stream stream{};
@@ -162,7 +162,7 @@ MatFile::MatFile(const fs::path& path) : path_(path) {
       continue;
     }
     const auto unpacked = unpack(element.data, room);
-    if (!unpacked) refuse(element.offset, "the packed data are damaged, cut off or too long");
+    if (!unpacked) refuse(element.offset, "the packed data are damaged, truncated or too long");
     room -= unpacked->size();
     const Element matrix = Elements(*this, *unpacked, 0).next("a packed variable", {Matrix});
     variables_.emplace_back(matrix.data.begin(), matrix.data.end());
@@ -184,7 +184,7 @@ MatStruct MatFile::find_struct(std::string_view name) const {
 MatMatrix MatFile::read_matrix(std::span<const std::uint8_t> bytes, std::size_t offset) const {
   MatMatrix matrix;
   matrix.offset = offset;
-  if (bytes.empty()) return matrix;  // an empty field is written so
+  if (bytes.empty()) return matrix;  // an empty field is written this way
   Elements elements(*this, bytes, offset);
   const Element flags = elements.next("the flags of an array", {UInt32});
   if (flags.data.size() != 8) refuse(flags.offset, "the flags of an array are not 8 bytes");
@@ -228,7 +228,7 @@ double MatFile::number(const MatMatrix& matrix) const {
       Elements(*this, matrix.rest, matrix.offset)
           .next("a number", {Int8, UInt8, Int16, UInt16, Int32, UInt32, Double});
   if (element.data.size() != bytes_of_kind(element.kind)) {
-    refuse(element.offset, "{} bytes stand where one number is expected", element.data.size());
+    refuse(element.offset, "{} bytes where one number is expected", element.data.size());
   }
   return load_number(element);
 }

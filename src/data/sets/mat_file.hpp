@@ -15,33 +15,32 @@
 
 namespace rcap {
 
-/// An array in a MAT file: what of it is needed here.
+/// An array in a MAT file, as far as it is needed here.
 struct MatMatrix {
   std::size_t offset = 0;  ///< of the array in its (unpacked) variable, for messages
   std::uint32_t array_class = 0;
   std::string name;
-  std::span<const std::uint8_t> rest;  ///< the elements behind the name
+  std::span<const std::uint8_t> rest;  ///< the elements after the name
 };
 
-/// An array of structures. The cells are those of the first row, field by field, then those of
-/// the second one, ...
+/// An array of structures. The cells are those of the first row, field by field, then those of the
+/// second one, ...
 struct MatStruct {
   std::size_t offset = 0;
   std::vector<std::string> fields;
   std::vector<MatMatrix> cells;
 };
 
-/// A MAT file of MATLAB 5 to 7 (little-endian), read as far as tables of numbers and words need
-/// it. No size in the file is trusted: each is held against the bytes that are there.
+/// A MAT file of MATLAB 5 to 7 (little-endian), read as far as tables of numbers and words need it.
+/// No size in the file is trusted: each is checked against the bytes that exist.
 class MatFile {
  public:
   /// Reads the file and unpacks its variables.
-  /// @throws BadFile  not such a file, a damaged or an overlarge one
+  /// @throws BadFile  not such a file, or one that is damaged or too large
   explicit MatFile(const std::filesystem::path& path);
 
-  /// The variable of that name, which must be an array of structures. Holds as long as the
-  /// file.
-  /// @throws BadFile  if it is not there or not that
+  /// The variable of that name, which must be an array of structures. Valid as long as the file.
+  /// @throws BadFile  if it does not exist or is something else
   [[nodiscard]] MatStruct find_struct(std::string_view name) const;
 
   /// The one number in an array.

@@ -10,7 +10,7 @@
 namespace rcap {
 namespace {
 
-/// The first part whose count is another than the published one, in words; else empty.
+/// The first part whose count differs from the published one, in words; otherwise empty.
 std::string find_difference(const OfficialCounts& official, const Split& split,
                             std::span<const std::string> part_names) {
   if (official.parts.empty() || official.parts.size() != part_names.size()) return {};
@@ -19,7 +19,7 @@ std::string find_difference(const OfficialCounts& official, const Split& split,
   for (const std::int32_t part : parts) ++counts[static_cast<std::size_t>(part)];
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == official.parts[i]) continue;
-    return fmt::format("of {} there are {} instead of {}", part_names[i], with_commas(counts[i]),
+    return fmt::format("{} has {} instead of {}", part_names[i], with_commas(counts[i]),
                        with_commas(official.parts[i]));
   }
   return {};

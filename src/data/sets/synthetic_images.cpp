@@ -27,8 +27,7 @@ constexpr double MostOverlay = 0.9;
 constexpr double LeastNoise = 30;
 constexpr double MostNoise = 110;
 
-/// What stands in the streams of `Purpose::Synthetic` where others have the epoch; images
-/// follow the patterns.
+/// The streams of `Purpose::Synthetic` have this in place of the epoch; images follow the patterns.
 constexpr std::int64_t FirstImageStream = 1000;
 
 /// The numbers of one stream, one after another.
@@ -42,8 +41,8 @@ class Sequence {
     return static_cast<int>(stream_.below(static_cast<std::uint64_t>(bound), next_++));
   }
 
-  /// Close to normal: four 16-bit numbers added up, scaled to deviation 1. Integers, so that
-  /// it is the same everywhere.
+  /// Close to normal: the sum of four 16-bit numbers, scaled to deviation 1. Integers, so that it
+  /// is the same everywhere.
   double normal() {
     const std::uint64_t bits = stream_.bits(next_++);
     const auto sum = static_cast<double>((bits & 0xffff) + (bits >> 16 & 0xffff) +
@@ -60,10 +59,10 @@ class Sequence {
 
 using Canvas = std::array<double, CanvasSide * CanvasSide>;
 
-/// From 0 to 1 without a corner at either end.
+/// From 0 to 1, smooth at both ends.
 double smooth(double t) { return t * t * (3 - 2 * t); }
 
-/// Random values on a coarse lattice, joined smoothly; between -1 and 1.
+/// Random values on a coarse grid, interpolated smoothly; between -1 and 1.
 Canvas make_pattern(Sequence numbers) {
   std::array<double, LatticeSide * LatticeSide> lattice{};
   for (double& value : lattice) value = numbers.between(-1, 1);

@@ -30,21 +30,21 @@ constexpr std::array<std::int64_t, 4> TestGroups{2255, 2255, 642, 642};
 constexpr OfficialCounts WaterbirdsTrain{"training", 4795, TrainGroups};
 constexpr OfficialCounts WaterbirdsTest{"test", 5794, TestGroups};
 
-/// Remembers in which line an id stood.
+/// Remembers the line of each id.
 void check_id(const TextTable& table, const std::string& field,
               std::unordered_map<std::int64_t, std::int64_t>& line_of) {
   const std::int64_t id = parse_number(table, "img_id", field, 1, LargestImageId);
   const auto [place, added] = line_of.emplace(id, table.line_number());
   if (added) return;
-  table.refuse("img_id {} stands in line {} already", id, place->second);
+  table.refuse("img_id {} is in line {} already", id, place->second);
 }
 
 fs::path find_table_folder(const fs::path& folder) {
   for (const fs::path& place : {folder, folder / Archive}) {
     if (is_there(place / MetadataName)) return place;
   }
-  refuse_file(folder, "holds no {}, neither directly nor in {}; unpack {}.tar.gz there",
-              MetadataName, Archive, Archive);
+  refuse_file(folder, "has no {}, neither directly nor in {}; unpack {}.tar.gz there", MetadataName,
+              Archive, Archive);
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ ImageRows read_waterbirds_table(const fs::path& path) {
     rows.groups.push_back(2 * rows.labels.back() +
                           static_cast<std::int32_t>(parse_number(text, "place", fields[4], 0, 1)));
   }
-  if (rows.files.empty()) text.refuse("the header is all there is; no image follows");
+  if (rows.files.empty()) text.refuse("is only the header; no image follows");
   check_no_repeats(text, rows.files, 2);
   return rows;
 }

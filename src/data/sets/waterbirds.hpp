@@ -11,9 +11,9 @@ namespace rcap {
 /// @throws BadFile  names the file, the line and the value
 [[nodiscard]] ImageRows read_waterbirds_table(const std::filesystem::path& path);
 
-/// Waterbirds: two classes, and four groups. The validation split is not
-/// used. `folder` holds metadata.csv, or the folder that the archive unpacks to.
-/// @throws BadFile  a bad table, images that are not there
+/// Waterbirds: two classes, and four groups. The validation split is not used. `folder` contains
+/// metadata.csv, or the folder that the archive unpacks to.
+/// @throws BadFile  a bad table, missing images
 [[nodiscard]] Dataset open_waterbirds(const std::filesystem::path& folder,
                                       const ImageFileOptions& options);
 

@@ -57,15 +57,15 @@ void TableEncoder::plan_numbers(Plan& plan, std::span<const SampleId> training_r
   for (const SampleId row : training_rows) {
     const double difference = at(numbers, row) - plan.mean;
     squares += difference * difference;
-    // Of equal numbers the mean may be off by rounding, so the sum of squares does not tell.
+    // The mean of equal numbers may be off by rounding, so the sum of squares is no test.
     is_constant = is_constant && at(numbers, row) == at(numbers, training_rows.front());
   }
   if (is_constant) return;
   plan.deviation = std::sqrt(squares / count);
   if (std::isnormal(plan.deviation)) return;
   refuse_file(name,
-              "column {} has numbers that are too large or too small to be standardised (deviation "
-              "{}); give them in another unit",
+              "the numbers in column {} are too large or too small to be standardised (deviation "
+              "{}); use another unit",
               in_quotes(plan.column->name()), plan.deviation);
 }
 
@@ -88,7 +88,8 @@ std::shared_ptr<const TableRows> TableEncoder::encode(const std::string& name,
   const std::int64_t most_rows = MostBytes / static_cast<std::int64_t>(sizeof(float)) / width_;
   if (count > most_rows) {
     refuse_file(
-        name, "{} rows of {} numbers do not fit into 32 GiB; leave out columns of many categories",
+        name,
+        "{} rows of {} numbers do not fit into 32 GiB; leave out columns with many categories",
         count, width_);
   }
   std::vector<float> numbers(static_cast<std::size_t>(count * width_));
@@ -136,8 +137,8 @@ void TableEncoder::remark_unseen_values(std::span<const SampleId> rows,
   }
   if (count == 0) return;
   remarks.push_back(
-      fmt::format("{} values of test rows do not occur in the training rows and stand for no "
-                  "category there; columns: {}",
+      fmt::format("{} values of test rows do not occur in the training rows and are encoded as no "
+                  "category; columns: {}",
                   count, list_names(names)));
 }
 

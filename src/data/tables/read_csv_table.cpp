@@ -32,7 +32,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-/// The number that a field writes; infinite where it is too large for one.
+/// The number that a field contains; infinite if it is too large for one.
 std::optional<double> number_in(std::string_view value) {
   if (value.starts_with('+')) value.remove_prefix(1);
   if (value.starts_with('+')) return std::nullopt;
@@ -60,12 +60,12 @@ class CsvTable {
     read_header(label_column.empty() ? UsualLabel : label_column);
     while (next_row()) add_row();
     missing_.refuse(path_, row_count_);
-    if (row_count_ == 0) records_.refuse("the header is all there is; there are no rows");
+    if (row_count_ == 0) records_.refuse("is only the header; there are no rows");
   }
 
  private:
   void read_header(std::string_view label_column) {
-    if (!next_record(records_, fields_)) records_.refuse("there is no header line");
+    if (!next_record(records_, fields_)) records_.refuse("the file has no header line");
     for (std::string& name : fields_) name = trimmed(name);
     check_names();
     const auto found = std::ranges::find(fields_, label_column);
@@ -88,14 +88,14 @@ class CsvTable {
     std::ranges::sort(sorted);
     const auto twice = std::ranges::adjacent_find(sorted);
     if (twice == sorted.end()) return;
-    records_.refuse("two columns are called {}; the first line names each column once",
+    records_.refuse("two columns are called {}; column names in the first line must differ",
                     in_quotes(*twice));
   }
 
   [[noreturn]] void refuse_label_column(std::string_view name) const {
     const std::size_t shown = std::min(fields_.size(), MostNamesShown);
     records_.refuse(
-        "there is no column {}{}; the columns are {}{}: name the one that holds the classes with "
+        "there is no column {}{}; the columns are {}{}: give the one with the classes as "
         "label-column",
         in_quotes(name), did_you_mean(name, fields_),
         fmt::join(fields_.begin(), fields_.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
@@ -108,7 +108,7 @@ class CsvTable {
       if (!next_record(records_, fields_)) return false;
     } while (fields_.size() == 1 && trimmed(fields_.front()).empty());
     if (fields_.size() != names_.size()) {
-      records_.refuse("has {} fields, the header has {}; each row has a field a column",
+      records_.refuse("has {} fields, the header has {}; each row must have one field per column",
                       fields_.size(), names_.size());
     }
     ++row_count_;
@@ -124,7 +124,7 @@ class CsvTable {
             row_count_,
             fmt::format("line {}, column {}", records_.line_number(), in_quotes(names_[i])), value);
       }
-      // A table with missing values is refused in the end; until then rows are only counted.
+      // A table with missing values is refused at the end; until then, rows are only counted.
       if (missing_.any()) continue;
       if (i == label_) {
         cells_.add_label(path_, value);
@@ -142,8 +142,8 @@ class CsvTable {
     }
     if (column.add(value, number)) return;
     records_.refuse(
-        "column {} is {}, so its values are categories, and they are more than {}; leave the "
-        "column out if it only names the rows, put rare values together, or mend what should be a "
+        "column {} is {}, so its values are categories, of which there are more than {}; leave the "
+        "column out if it only names the rows, merge rare values, or correct what should be a "
         "number",
         in_quotes(column.name()), in_quotes(value), TableColumn::MostCategories);
   }

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Above it different whole numbers are the same double, and different classes would be one.
+/// Above it, different whole numbers are the same double, and different classes would become one.
 constexpr double LargestLabel = 9007199254740992.0;
 
 std::size_t find_label_column(const fs::path& path, std::string_view name, std::size_t columns) {
@@ -29,8 +29,8 @@ std::size_t find_label_column(const fs::path& path, std::string_view name, std::
   const auto [end, error] = std::from_chars(name.data(), name_end, number);
   if (error == std::errc{} && end == name_end && number < columns) return number;
   refuse_file(path,
-              "there is no column {}; columns of a .npy file are numbered from 0 to {}: give the "
-              "one that holds the classes with label-column",
+              "there is no column {}; the columns are numbered from 0 to {}; give the one with the "
+              "classes as label-column",
               in_quotes(name), columns - 1);
 }
 
@@ -52,8 +52,8 @@ std::string label_text(const fs::path& path, std::int64_t row, double value) {
     return fmt::format("{}", static_cast<std::int64_t>(value));
   }
   refuse_file(path,
-              "row {} (from 0): the label is {}; classes are whole numbers: give the column that "
-              "holds them with label-column",
+              "row {} (from 0): the label is {}; classes must be whole numbers; give the column "
+              "with the classes as label-column",
               row, value);
 }
 

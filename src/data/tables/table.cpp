@@ -32,7 +32,7 @@ constexpr std::size_t MostClassesNamed = 5;
 /// The files of a table.
 struct TableFiles {
   fs::path train;
-  fs::path test;  ///< empty: held out of `train`
+  fs::path test;  ///< empty: held out from `train`
 };
 
 TableFiles find_files(const fs::path& path) {
@@ -41,16 +41,16 @@ TableFiles find_files(const fs::path& path) {
   const bool has_npy = is_there(path / "train.npy");
   if (has_csv == has_npy) {
     refuse_file(path,
-                "holds {} train.csv {} train.npy; a folder has one of them and a test file beside "
-                "it, a single file is given itself",
+                "has {} train.csv {} train.npy; a folder must have one of them, with a test file "
+                "beside it; for a single file, give the file itself",
                 has_csv ? "both" : "neither", has_csv ? "and" : "nor");
   }
   const std::string ending = has_csv ? ".csv" : ".npy";
   TableFiles files{path / ("train" + ending), path / ("test" + ending)};
   if (is_there(files.test)) return files;
   refuse_file(files.test,
-              "there is no such file; put the rows to evaluate with there, or give {} itself to "
-              "have one row in five held out",
+              "there is no such file; put the rows for evaluation there, or give {} itself to hold "
+              "out one row in five",
               files.train.string());
 }
 
@@ -80,7 +80,7 @@ std::vector<std::size_t> sort_classes(std::span<const std::string> values) {
   return order;
 }
 
-/// Names the classes, and gives the class of every row.
+/// Names the classes, and returns the class of every row.
 std::vector<ClassId> number_classes(const TableCells& cells, Dataset& dataset) {
   const std::span<const std::string> values = cells.label_values.values();
   std::vector<ClassId> class_of(values.size());
@@ -94,7 +94,7 @@ std::vector<ClassId> number_classes(const TableCells& cells, Dataset& dataset) {
   return classes;
 }
 
-/// Which rows train and which test.
+/// Which rows are for training and which for testing.
 struct RowSplit {
   std::vector<SampleId> train;
   std::vector<SampleId> test;
@@ -129,7 +129,7 @@ std::vector<std::int64_t> count_classes(std::span<const ClassId> labels,
   return counts;
 }
 
-/// Every class must be trained; that some cannot be tested is worth a remark.
+/// Every class must be trained; if some cannot be tested, a remark says so.
 void check_classes(const TableFiles& files, std::span<const ClassId> labels, const RowSplit& split,
                    Dataset& dataset) {
   const auto train_counts = count_classes(labels, split.train, dataset.class_count());
@@ -172,8 +172,8 @@ Dataset open_table(const fs::path& path, const TableOptions& options) {
   const std::vector<ClassId> labels = number_classes(cells, dataset);
   if (dataset.class_count() < 2) {
     refuse_file(path,
-                "all rows are of class {}; there must be two classes or more, name the column that "
-                "holds them with label-column",
+                "all rows are of class {}; there must be at least two classes; give the column "
+                "with the classes as label-column",
                 in_quotes(dataset.class_names.front()));
   }
   const RowSplit split = files.test.empty()

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// More are ids or measurements rather than classes.
+/// More are ids or measurements, not classes.
 constexpr std::size_t MostClasses = 10'000;
 
 }  // namespace
@@ -49,7 +49,7 @@ bool TableColumn::add(std::string_view text, std::optional<double> number) {
 void TableCells::set_columns(const fs::path& path, std::span<const std::string> names,
                              std::size_t label) {
   if (names.size() < 2) {
-    refuse_file(path, "its only column is {}; there must be one beside the labels",
+    refuse_file(path, "its only column is {}; there must be one besides the labels",
                 in_quotes(names[label]));
   }
   std::vector<std::string> others(names.begin(), names.end());
@@ -63,22 +63,23 @@ void TableCells::set_columns(const fs::path& path, std::span<const std::string> 
   if (same && label_name == names[label]) return;
   for (const std::string& name : others) {
     if (std::ranges::count(columns, name, &TableColumn::name) > 0) continue;
-    refuse_file(path,
-                "has a column {}, which the training rows lack; both splits have the same columns",
-                in_quotes(name));
+    refuse_file(
+        path,
+        "has a column {}, which the training rows lack; both splits must have the same columns",
+        in_quotes(name));
   }
-  refuse_file(
-      path,
-      "has {} columns, the training rows have {}; both splits have the same ones in one order",
-      names.size(), columns.size() + 1);
+  refuse_file(path,
+              "has {} columns, the training rows have {}; both splits must have the same ones in "
+              "the same order",
+              names.size(), columns.size() + 1);
 }
 
 void TableCells::add_label(const fs::path& path, std::string_view label) {
   labels.push_back(label_values.code_of(label));
   if (label_values.size() <= MostClasses) return;
   refuse_file(path,
-              "the label column {} has more than {} different values in {} rows; name the one that "
-              "holds the classes with label-column",
+              "the label column {} has more than {} different values in {} rows; give the one with "
+              "the classes as label-column",
               in_quotes(label_name), MostClasses, row_count());
 }
 
@@ -94,8 +95,8 @@ void MissingValues::add(std::int64_t row, std::string place, std::string_view va
 void MissingValues::refuse(const fs::path& path, std::int64_t row_count) const {
   if (!any()) return;
   throw BadFile(fmt::format(
-      "{}, {}: the value is missing ({}); {} of {} rows lack one; leave such rows out, or fill "
-      "them in: a number with the mean of its column, a category with a word like unknown",
+      "{}, {}: the value is missing ({}); {} of {} rows lack one; leave such rows out, or fill in "
+      "the mean of the column for a number, a word like unknown for a category",
       path.string(), first_place_, in_quotes(first_value_), count_, row_count));
 }
 

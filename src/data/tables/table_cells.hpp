@@ -14,10 +14,10 @@
 
 namespace rcap {
 
-/// Different values in the order of their first appearance. A value's place is its code.
+/// Different values in order of first appearance. A value's place is its code.
 class ValueList {
  public:
-  /// The code of a value, which is added where it is new.
+  /// The code of a value, which is added if it is new.
   std::uint32_t code_of(std::string_view value);
 
   [[nodiscard]] std::span<const std::string> values() const noexcept { return values_; }
@@ -38,7 +38,7 @@ class ValueList {
 /// A column of a table as its file has it: all numbers, or values that are not.
 ///
 /// Which of the two is known only at the end: one word makes a column of numbers a column of
-/// categories. So both are kept, the values until there are too many to be categories.
+/// categories. So both are kept, the values until there are too many for categories.
 class TableColumn {
  public:
   static constexpr std::size_t MostCategories = 1000;
@@ -50,14 +50,14 @@ class TableColumn {
 
   /// Appends a row.
   /// @param number  what the text says, if it is a number
-  /// @return false if the column is neither of numbers nor of few enough categories
+  /// @return false if the column has neither numbers nor few enough categories
   [[nodiscard]] bool add(std::string_view text, std::optional<double> number);
   /// Appends a row that is a number in its file.
   void add(double number) { numbers_.push_back(number); }
 
-  /// One per row, where the column is numeric.
+  /// One per row, if the column is numeric.
   [[nodiscard]] std::span<const double> numbers() const noexcept { return numbers_; }
-  /// One per row, where it is not: places in `categories`.
+  /// One per row, if it is not: places in `categories`.
   [[nodiscard]] std::span<const std::uint16_t> codes() const noexcept { return codes_; }
   [[nodiscard]] std::span<const std::string> categories() const noexcept {
     return categories_.values();
@@ -72,20 +72,20 @@ class TableColumn {
   ValueList categories_;
 };
 
-/// A table before it is split and made numbers: what one file holds, or two with equal columns.
+/// A table before it is split and encoded: the contents of one file, or of two with equal columns.
 struct TableCells {
-  std::vector<TableColumn> columns;  ///< without that of the labels
+  std::vector<TableColumn> columns;  ///< without the label column
   std::string label_name;
   ValueList label_values;
   std::vector<std::uint32_t> labels;  ///< one per row: codes of `label_values`
 
   [[nodiscard]] std::int64_t row_count() const noexcept { return std::ssize(labels); }
 
-  /// Names the columns of a table that has none yet; else they must be the same.
+  /// Names the columns of a table that has none yet; otherwise they must be the same.
   /// @param path   of the file that has these columns
   /// @param names  all of them
   /// @param label  the place of the label column
-  /// @throws BadFile  there is no other column, or another file has other columns
+  /// @throws BadFile  there is no other column, or the columns differ from those of another file
   void set_columns(const std::filesystem::path& path, std::span<const std::string> names,
                    std::size_t label);
   /// Appends the label of a row.
@@ -93,12 +93,12 @@ struct TableCells {
   void add_label(const std::filesystem::path& path, std::string_view label);
 };
 
-/// Rows that lack a value: the first one is named, all are counted.
+/// Rows with missing values: the first one is named, all are counted.
 class MissingValues {
  public:
   /// @param row    a number that no other row of the file has
   /// @param place  of the value: "line 7, column "age""
-  /// @param value  that stands there
+  /// @param value  what is there instead
   void add(std::int64_t row, std::string place, std::string_view value);
 
   [[nodiscard]] bool any() const noexcept { return count_ > 0; }

@@ -13,7 +13,7 @@ TableRows::TableRows(std::string name, std::int64_t columns, std::vector<float> 
   const std::int64_t count = std::ssize(numbers_);
   if (columns < 1 || count % columns != 0) {
     throw InvalidArgument(
-        fmt::format("table_rows: {} numbers are no rows of {} columns", count, columns));
+        fmt::format("table_rows: {} numbers do not make whole rows of {} columns", count, columns));
   }
   size_ = count / columns;
 }

@@ -9,14 +9,14 @@
 
 namespace rcap {
 
-/// Rows of numbers in memory, as networks read them: what tables have in the place of images.
+/// Rows of numbers in memory, as networks read them: what tables have instead of images.
 /// A row has the shape 1 x 1 with one channel per column.
 class TableRows final : public ImageSource {
  public:
-  /// @param name     what the rows are called, for messages
+  /// @param name     stands for the rows in messages
   /// @param columns  at least 1
   /// @param numbers  row after row
-  /// @throws InvalidArgument  numbers that are no whole rows
+  /// @throws InvalidArgument  numbers that do not make whole rows
   TableRows(std::string name, std::int64_t columns, std::vector<float> numbers);
 
   [[nodiscard]] std::int64_t size() const noexcept override { return size_; }

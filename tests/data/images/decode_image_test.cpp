@@ -103,22 +103,22 @@ TEST(DecodeImage, RefusesEveryTruncation) {
   for (const Bytes& whole : {encode_jpeg(image), encode_png(image)}) {
     for (std::size_t count = 1; count < whole.size(); count += count < 700 ? 1 : 23) {
       EXPECT_THAT(refusal(start_of(whole, count)),
-                  AnyOf(HasSubstr("cut off or damaged"), HasSubstr("only JPEG and PNG")))
+                  AnyOf(HasSubstr("truncated or damaged"), HasSubstr("only JPEG and PNG")))
           << count << " of " << whole.size();
     }
     // The end of the image is told by a marker of its own.
-    EXPECT_THAT(refusal(start_of(whole, whole.size() - 1)), HasSubstr("cut off or damaged"));
+    EXPECT_THAT(refusal(start_of(whole, whole.size() - 1)), HasSubstr("truncated or damaged"));
   }
 }
 
 TEST(DecodeImage, TellsWhatTheLibrarySays) {
   const Bytes jpeg = encode_jpeg(counting_image(64, 64, 3));
   EXPECT_THAT(refusal(start_of(jpeg, jpeg.size() / 2)),
-              AllOf(HasSubstr("x: the JPEG data are cut off or damaged: Premature end of JPEG"),
+              AllOf(HasSubstr("x: the JPEG data are truncated or damaged: Premature end of JPEG"),
                     HasSubstr("replace the file")));
   Bytes png = encode_png(counting_image(64, 64, 3));
   png[png.size() / 2] ^= 0xff;
-  EXPECT_THAT(refusal(png), HasSubstr("x: the PNG data are cut off or damaged: "));
+  EXPECT_THAT(refusal(png), HasSubstr("x: the PNG data are truncated or damaged: "));
 }
 
 TEST(DecodeImage, SurvivesFlippedBytes) {
@@ -143,8 +143,10 @@ TEST(DecodeImage, SurvivesFlippedBytes) {
 TEST(DecodeImage, RefusesHeadersThatClaimTooMuchBeforeTakingMemory) {
   EXPECT_THAT(
       refusal(png_header_of(30000, 30000)),
-      HasSubstr("x: its header claims 30000 x 30000 pixels; an image has between 1 and 100000000"));
-  EXPECT_THAT(refusal(png_header_of(1, 100'000'001)), HasSubstr("cut off or damaged"));  // libpng's
+      HasSubstr(
+          "x: its header claims 30000 x 30000 pixels; an image must have between 1 and 100000000"));
+  EXPECT_THAT(refusal(png_header_of(1, 100'000'001)),
+              HasSubstr("truncated or damaged"));  // libpng's
   Bytes jpeg = encode_jpeg(counting_image(8, 8, 3));
   const std::uint8_t frame_header[] = {0xff, 0xc0};
   const auto frame =

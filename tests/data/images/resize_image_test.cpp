@@ -71,13 +71,13 @@ TEST(ResizeImage, CopiesWhereTheSizeStays) {
 TEST(ResizeImage, RefusesSizesAndChannelsOutOfRange) {
   const Image image = counting_image(5, 4, 3);
   EXPECT_THAT(message_of<InvalidArgument>([&] { (void)resized(image, 0, 4); }),
-              HasSubstr("the height is 0; it lies between 1 and 65535"));
+              HasSubstr("the height is 0; it must lie between 1 and 65535"));
   EXPECT_THAT(message_of<InvalidArgument>([&] { (void)resized(image, 4, 70000); }),
               HasSubstr("the width is 70000"));
   EXPECT_THAT(message_of<InvalidArgument>([&] { (void)resized(Image{}, 4, 4); }),
               HasSubstr("the source's height is 0"));
   EXPECT_THAT(message_of<InvalidArgument>([&] { (void)resized(counting_image(2, 2, 2), 4, 4); }),
-              HasSubstr("has 2 channels; it has 1 or 3"));
+              HasSubstr("has 2 channels; it must have 1 or 3"));
 }
 
 /// Noise with many levels at the ends, where sums must be cut off.

@@ -174,18 +174,18 @@ TEST(TrivialAugment, RefusesWhatAnOperationDoesNotHave) {
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 (void)augmented(image, {Operation::ShearX, 31});
               }),
-              HasSubstr("bin 31 of ShearX; it lies between 0 and 30"));
+              HasSubstr("bin 31 of ShearX; it must lie between 0 and 30"));
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 (void)augmented(image, {Operation::Equalize, 1});
               }),
-              HasSubstr("bin 1 of Equalize; it lies between 0 and 0"));
+              HasSubstr("bin 1 of Equalize; it must lie between 0 and 0"));
   EXPECT_THAT(message_of<InvalidArgument>([&] {
                 (void)augmented(image, {Operation::Posterize, 1, true});
               }),
               HasSubstr("Posterize has one direction only"));
   EXPECT_THAT(
       message_of<InvalidArgument>([&] { (void)augmented(image, {static_cast<Operation>(14)}); }),
-      HasSubstr("operation 14; it lies between 0 and 13"));
+      HasSubstr("operation 14; it must lie between 0 and 13"));
   EXPECT_THAT(message_of<InvalidArgument>(
                   [] { (void)augmented(counting_image(2, 2, 2), {Operation::Identity}); }),
               HasSubstr("the image has 2 channels"));

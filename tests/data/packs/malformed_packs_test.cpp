@@ -92,10 +92,10 @@ constexpr std::size_t Index = 448;
 const auto Most = std::numeric_limits<std::uint64_t>::max();
 
 const std::vector<Case> Cases{
-    {"file size above", [](Forgery& f) { f.head.file_bytes += 1; }, {"byte 16", "cut off"}},
-    {"file size below", [](Forgery& f) { f.head.file_bytes -= 1; }, {"byte 16", "longer"}},
-    {"trailing bytes", [](Forgery& f) { f.append(3); }, {"byte 16", "longer"}},
-    {"cut off", [](Forgery& f) { f.cut(1); }, {"byte 16", "cut off"}},
+    {"file size above", [](Forgery& f) { f.head.file_bytes += 1; }, {"byte 16", "truncated"}},
+    {"file size below", [](Forgery& f) { f.head.file_bytes -= 1; }, {"byte 16", "too long"}},
+    {"trailing bytes", [](Forgery& f) { f.append(3); }, {"byte 16", "too long"}},
+    {"cut off", [](Forgery& f) { f.cut(1); }, {"byte 16", "truncated"}},
     {"one training image more",
      [](Forgery& f) { f.head.train_count += 1; },
      {"byte 40", "the index begins at byte 448", "at 408"}},
@@ -145,10 +145,10 @@ const std::vector<Case> Cases{
      {"byte 472", "4294967295 x 4294967295 pixels"}},
     {"more pixels than an image may have",
      [](Forgery& f) { f.set_entry(0, offsetof(Entry, height), 20'000'000U); },
-     {"byte 472", "6 x 20000000 pixels; an image has between 1 and 100000000"}},
+     {"byte 472", "6 x 20000000 pixels; an image must have between 1 and 100000000"}},
     {"an image that reaches into the index",
      [](Forgery& f) { f.set_entry(4, offsetof(Entry, height), 5U); },
-     {"byte 632", "image 4: its 4 x 5 pixels take 60 bytes where 48 are left"}},
+     {"byte 632", "image 4: its 4 x 5 pixels take 60 bytes, but 48 are left"}},
     {"pixels that belong to no image",
      [](Forgery& f) { f.set_entry(4, offsetof(Entry, height), 3U); },
      {"byte 436", "12 bytes follow the last image"}},
@@ -166,7 +166,7 @@ const std::vector<Case> Cases{
      {"byte 524", "image 1: its group is -1"}},
     {"a group where others have none",
      [](Forgery& f) { f.set_entry(0, offsetof(Entry, group), -1); },
-     {"byte 524", "image 1: its group is 0; the images of its split have none"}},
+     {"byte 524", "image 1: its group is 0; the images of its split have no group"}},
     {"a name that ends before it begins",
      [](Forgery& f) { f.set_entry(1, offsetof(Entry, name_end), std::uint64_t{1}); },
      {"byte 504", "image 1: its name ends at 1 of the names"}},
@@ -178,7 +178,7 @@ const std::vector<Case> Cases{
      {"2 bytes follow the last name"}},
     {"a text without end",
      [](Forgery& f) { f.put(f.description(), 0xffffffffU); },
-     {"the name is said to have 4294967295 bytes"}},
+     {"the name claims 4294967295 bytes"}},
     {"two channels",
      [](Forgery& f) { f.put(f.description() + 16, 2U); },
      {"the number of channels is 2; it must be 1 or 3"}},
@@ -187,7 +187,7 @@ const std::vector<Case> Cases{
      {"the length of the normalisation is 3; it must be 0 or 1"}},
     {"classes without end",
      [](Forgery& f) { f.put(f.description() + 20, 0x7fffffffU); },
-     {"the class names are said to be 2147483647"}},
+     {"the class names claim to be 2147483647"}},
     {"no classes", [](Forgery& f) { f.put(f.description() + 20, 0U); }, {"byte "}},
     {"a mean that is no number",
      [](Forgery& f) { f.put(f.head.file_bytes - 40, std::numeric_limits<float>::quiet_NaN()); },
@@ -220,7 +220,7 @@ const std::vector<Case> Cases{
        f.head.file_bytes -= 2;
        f.head.description_bytes -= 2;
      },
-     {"the mark of bicubic resizing needs 4 bytes where 2 are left"}},
+     {"the mark of bicubic resizing needs 4 bytes, but 2 are left"}},
 };
 
 class MalformedPacks : public testing::Test {

@@ -130,7 +130,7 @@ TEST_F(PackImages, GoesOnWithALogThatEndsAnywhere) {
     put_file(folder_ / "a.pack.partial.log",
              Bytes(log.begin(), log.begin() + static_cast<std::ptrdiff_t>(size)));
     if (size < head) {  // written in one go, so this is damage
-      EXPECT_THAT(refusal(Small, {}), HasSubstr("begin anew with restart"));
+      EXPECT_THAT(refusal(Small, {}), HasSubstr("start over with restart"));
     } else {
       const auto summary = pack_images(Small, "root", out_, {});
       EXPECT_EQ(summary->done_before, size < head + 48 ? 0 : size < head + 80 ? 2 : 3);
@@ -193,7 +193,7 @@ TEST_F(PackImages, RefusesAPartialFileThatLostBytes) {
   pack_part(out_, 3);
   fs::resize_file(folder_ / "a.pack.partial", 351);
   EXPECT_THAT(refusal(Small, {}),
-              AllOf(HasSubstr("a.pack.partial: has 351 bytes where its log tells of 352"),
+              AllOf(HasSubstr("a.pack.partial: has 351 bytes, but its log lists 352"),
                     HasSubstr("with restart")));
   expect_whole(pack(Small, out_, {.restart = true}));
 }
@@ -226,9 +226,9 @@ TEST_F(PackImages, TellsWhatDiffersFromTheStart) {
 TEST_F(PackImages, ReplacesAFileOnlyWhenToldTo) {
   (void)pack(Small, out_, {.recipe = {.resize = 4}});
   EXPECT_THAT(refusal(Small, {}),
-              AllOf(HasSubstr("a.pack: is there already"), HasSubstr("with restart")));
+              AllOf(HasSubstr("a.pack: exists, but is not a pack"), HasSubstr("with restart")));
   put_file(out_, "a text");
-  EXPECT_THAT(refusal(Small, {}), HasSubstr("a.pack: is there already"));
+  EXPECT_THAT(refusal(Small, {}), HasSubstr("a.pack: exists, but is not a pack"));
   expect_whole(pack(Small, out_, {.restart = true}));
   // The same again is done already.
   EXPECT_EQ(pack_images(Small, "root", out_, {})->done_before, 5);
@@ -254,7 +254,7 @@ TEST_F(PackImages, KeepsWhatIsSafeWhenTheDiskIsFull) {
       const FileSizeLimit full(limit);
       EXPECT_THAT(message_of<BadFile>([&] { (void)pack(Small, out_); }),
                   AllOf(HasSubstr("a.pack.partial: cannot be written"),
-                        HasSubstr("free some space and give the same command again")));
+                        HasSubstr("free some space and run the same command again")));
     }
     EXPECT_FALSE(fs::exists(out_));
     expect_whole(pack(Small, out_));
@@ -292,7 +292,7 @@ TEST_F(PackImages, LeavesBadImagesOut) {
   EXPECT_EQ(pack_images(bad, "root", out_, {.skip_bad = true},
                         [](const PackProgress& progress) { return progress.done < 4; }),
             std::nullopt);
-  EXPECT_THAT(refusal(bad, {}), HasSubstr("1 images are left out of it; go on with skip-bad"));
+  EXPECT_THAT(refusal(bad, {}), HasSubstr("1 images are left out of it; continue with skip-bad"));
   EXPECT_TRUE(pack(bad, out_, {.skip_bad = true}) == whole);
 }
 
@@ -309,7 +309,7 @@ TEST_F(PackImages, RefusesOptionsThatMakeNoSense) {
     return message_of<InvalidArgument>(
         [&] { (void)pack_images(Small, "root", out_, {.recipe = recipe}); });
   };
-  EXPECT_THAT(message({.resize = -1}), HasSubstr("resize is -1; it lies between 0 and 65535"));
+  EXPECT_THAT(message({.resize = -1}), HasSubstr("resize is -1; it must lie between 0 and 65535"));
   EXPECT_THAT(message({.center_crop = 65536}), HasSubstr("center_crop is 65536"));
   EXPECT_THAT(message({.fast_decode = true}), HasSubstr("fast decoding"));
   EXPECT_THAT(message({.fast_decode = true, .center_crop = 5, .resize = 4}),

@@ -59,7 +59,7 @@ TEST_F(PackedImagesTest, RefusesAFileThatChangesWhileItIsOpen) {
     }
     for (const SampleId id : {0, 1}) {
       EXPECT_THAT(message_of<BadFile>([&] { (void)dataset.train.images->read(id, image); }),
-                  HasSubstr("was written to or cut off while its images were read"));
+                  HasSubstr("was written to or truncated while its images were read"));
     }
     EXPECT_THAT(dataset.train.images->name_of(1), HasSubstr("train/1.jpg"));
   }

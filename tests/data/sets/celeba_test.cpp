@@ -74,11 +74,11 @@ TEST_F(CelebaLists, RefuseEveryMalformedLineOfAttributes) {
           {"a count of 0", "0\n" + Names, "line 1: the number of images is \"0\""},
           {"a count alone", "4\n", "line 1: is the last; the names of the attributes must follow"},
           {"no image", "1\n" + Names, "line 2: is the last; no image follows"},
-          {"too few images", "5\n" + Attributes.substr(2), "line 1: tells 5 images; 4 follow"},
-          {"too many images", "3\n" + Attributes.substr(2), "line 1: tells 3 images; 4 follow"},
+          {"too few images", "5\n" + Attributes.substr(2), "line 1: says 5 images; 4 follow"},
+          {"too many images", "3\n" + Attributes.substr(2), "line 1: says 3 images; 4 follow"},
           {"no Blond_Hair", "1\nBald Male\n000001.jpg 1 1\n",
-           "line 2: Blond_Hair is not among the 2 attributes"},
-          {"no Male", "1\nBlond_Hair Bald\n000001.jpg 1 1\n", "line 2: Male is not among"},
+           "line 2: Blond_Hair is not one of the 2 attributes"},
+          {"no Male", "1\nBlond_Hair Bald\n000001.jpg 1 1\n", "line 2: Male is not one of"},
           {"Male twice", "1\nBlond_Hair Male Male\n000001.jpg 1 1 1\n",
            "line 2: the attribute Male appears twice"},
           {"too few values", "1\n" + Names + "000001.jpg 1 1 1\n",
@@ -92,7 +92,7 @@ TEST_F(CelebaLists, RefuseEveryMalformedLineOfAttributes) {
           {"a name that leads out", "1\n" + Names + "../000001.jpg 1 1 1 1\n",
            "line 3: the file name \"../000001.jpg\" leads out"},
           {"a name twice", "2\n" + Names + "000001.jpg 1 1 1 1\n000001.jpg 1 1 1 1\n",
-           "line 4: \"000001.jpg\" stands in line 3 already"},
+           "line 4: \"000001.jpg\" is in line 3 already"},
           {"a zero byte", "1\n" + Names + "000001.jpg\0 1 1 1 1\n"s, "line 3: byte 11 is zero"},
           {"no UTF-8", "1\n" + Names + "\xC0\x80.jpg 1 1 1 1\n", "is not UTF-8"},
           {"a copy without values", "image_id,Blond_Hair,Male\n", "line 1: is the last"},
@@ -109,7 +109,7 @@ TEST_F(CelebaLists, RefuseEveryMalformedLineOfThePartition) {
       {
           {"empty", "", "list_eval.txt: is empty"},
           {"a split of 3", "000001.jpg 0\n000002.jpg 3\n",
-           "line 2: the split is \"3\"; it is a whole number between 0 and 2"},
+           "line 2: the split is \"3\"; it must be a whole number between 0 and 2"},
           {"no split", "000001.jpg\n", "line 1: has 1 fields; 2 are expected"},
           {"a third field", "000001.jpg 0 0\n", "line 1: has 3 fields"},
           {"a blank line", "000001.jpg 0\n\n000002.jpg 0\n", "line 2: has 0 fields"},
@@ -117,7 +117,7 @@ TEST_F(CelebaLists, RefuseEveryMalformedLineOfThePartition) {
            "line 1: the header is \"image_id,split\"; it must be \"image_id,partition\""},
           {"a header alone", "image_id,partition\n", "line 1: no image is named"},
           {"a copy's name twice", "image_id,partition\na.jpg,0\nb.jpg,0\na.jpg,2\n",
-           "line 4: \"a.jpg\" stands in line 2 already"},
+           "line 4: \"a.jpg\" is in line 2 already"},
           {"a name that leads out", "..  0\n", "line 1: the file name \"..\" leads out"},
       },
       "list_eval.txt", read_celeba_partition);
@@ -174,19 +174,19 @@ TEST_F(OpenCeleba, TakesTheCopyWithItsFolderInAFolder) {
 
 TEST_F(OpenCeleba, RefusesListsThatDoNotFit) {
   put_file(folder_ / "list_eval_partition.txt", "000001.jpg 0\n000009.jpg 0\n");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("list_eval_partition.txt: names \"000009.jpg\", which"),
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("list_eval_partition.txt: names \"000009.jpg\", but"),
                                HasSubstr("list_attr_celeba.txt does not")));
   put_file(folder_ / "list_eval_partition.txt", "000001.jpg 0\n000002.jpg 0\n000004.jpg 2\n");
-  EXPECT_THAT(refusal(), HasSubstr("list_attr_celeba.txt: names \"000003.jpg\", which"));
+  EXPECT_THAT(refusal(), HasSubstr("list_attr_celeba.txt: names \"000003.jpg\", but"));
 }
 
 TEST_F(OpenCeleba, NamesWhatIsMissing) {
   std::filesystem::remove(folder_ / "img_align_celeba/000004.jpg");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("1 of the 1 images that"), HasSubstr(": 000004.jpg;")));
   std::filesystem::remove_all(folder_ / "img_align_celeba");
-  EXPECT_THAT(refusal(), HasSubstr("holds no folder img_align_celeba"));
+  EXPECT_THAT(refusal(), HasSubstr("has no folder img_align_celeba"));
   std::filesystem::remove(folder_ / "list_attr_celeba.txt");
-  EXPECT_THAT(refusal(), HasSubstr("holds neither list_attr_celeba.txt nor list_attr_celeba.csv"));
+  EXPECT_THAT(refusal(), HasSubstr("has neither list_attr_celeba.txt nor list_attr_celeba.csv"));
 }
 
 }  // namespace

@@ -80,8 +80,8 @@ TEST_F(ReadCifar, TakesNamesFromTheFileBesideElseTheKnownOnes) {
 TEST_F(ReadCifar, RemarksOnFilesOfAnotherLength) {
   put_cifar10_files(folder_.path(), 2);
   const Dataset dataset = read(CifarKind::Cifar10);
-  ASSERT_THAT(dataset.remarks, AllOf(SizeIs(6), Each(HasSubstr("the official file 10000"))));
-  EXPECT_EQ(dataset.remarks[0], "data_batch_1.bin holds 2 images, the official file 10000");
+  ASSERT_THAT(dataset.remarks, AllOf(SizeIs(6), Each(HasSubstr("the official file has 10000"))));
+  EXPECT_EQ(dataset.remarks[0], "data_batch_1.bin holds 2 images, the official file has 10000");
 }
 
 TEST_F(ReadCifar, RefusesLengthsThatAreNotWholeRecords) {
@@ -100,7 +100,8 @@ TEST_F(ReadCifar, RefusesLabelsOutOfRange) {
   put_file(folder_ / "data_batch_5.bin", cifar_records(12, 1, 11));
   EXPECT_THAT(
       refusal(CifarKind::Cifar10),
-      HasSubstr("data_batch_5.bin: label of image 10 is 10; CIFAR-10 labels lie between 0 and 9"));
+      HasSubstr(
+          "data_batch_5.bin: label of image 10 is 10; CIFAR-10 labels must lie between 0 and 9"));
   put_cifar100_files(1);
   Bytes record = cifar_records(1, 2, 100);
   record[0] = 20;
@@ -120,7 +121,7 @@ TEST_F(ReadCifar, NamesTheFileThatIsMissing) {
 
 TEST_F(ReadCifar, SaysWhatToDoWhereTheFilesAreNot) {
   EXPECT_THAT(refusal(CifarKind::Cifar10),
-              AllOf(HasSubstr("holds no data_batch_1.bin"), HasSubstr("in cifar-10-batches-bin"),
+              AllOf(HasSubstr("has no data_batch_1.bin"), HasSubstr("in cifar-10-batches-bin"),
                     HasSubstr("unpack cifar-10-binary.tar.gz")));
   put_cifar100_files(1);
   EXPECT_THAT(refusal(CifarKind::Cifar10),

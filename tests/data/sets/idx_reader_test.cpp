@@ -83,11 +83,11 @@ TEST(ReadIdxImages, RefusesAFileShorterOrLongerThanItsHeaderClaims) {
   EXPECT_THAT(refusal_of_images(idx(Images, {2, 2, 2}, counting_bytes(7))),
               AllOf(HasSubstr("claims 2 x 2 x 2 bytes"), HasSubstr("the file has 23;")));
   EXPECT_THAT(refusal_of_images(idx(Images, {2, 2, 2}, counting_bytes(9))),
-              HasSubstr("goes on behind the 8 bytes of data"));
+              HasSubstr("continues after the 8 bytes of data"));
   EXPECT_THAT(refusal_of_images(gzip(idx(Images, {2, 2, 2}, counting_bytes(7)))),
               HasSubstr("ends after 7 bytes of data, its header claims 8"));
   EXPECT_THAT(refusal_of_images(gzip(idx(Images, {2, 2, 2}, counting_bytes(9)))),
-              HasSubstr("goes on behind the 8 bytes of data"));
+              HasSubstr("continues after the 8 bytes of data"));
   EXPECT_THAT(refusal_of_labels(idx(Labels, {3}, {1, 2})), HasSubstr("claims 3 bytes"));
 }
 
@@ -106,9 +106,9 @@ TEST(ReadIdxImages, RefusesSizesThatCannotBeInTheFileBeforeTakingMemory) {
 TEST(ReadIdxImages, RefusesImagesWithoutPixelsAndFilesWithoutImages) {
   EXPECT_THAT(refusal_of_images(idx(Images, {0, 2, 2}, {})), HasSubstr("holds no image"));
   EXPECT_THAT(refusal_of_images(idx(Images, {2, 0, 2}, {})),
-              HasSubstr("height 0; it lies between"));
+              HasSubstr("height 0; it must lie between"));
   EXPECT_THAT(refusal_of_images(idx(Images, {1, 1, 0x7fffffff}, {})),
-              HasSubstr("width 2147483647; it lies between 1 and 32768"));
+              HasSubstr("width 2147483647; it must lie between 1 and 32768"));
   EXPECT_THAT(refusal_of_labels(idx(Labels, {0}, {})), HasSubstr("holds no label"));
 }
 
@@ -179,7 +179,7 @@ TEST_F(ReadIdxSplit, RefusesOtherCountsAndLabelsOutOfRange) {
               AllOf(HasSubstr("labels: holds 3 labels"), HasSubstr("images holds 2 images")));
   put(idx(Images, {3, 1, 1}, {0, 1, 2}), idx(Labels, {3}, {0, 9, 10}));
   EXPECT_THAT(message_of<BadFile>([&] { (void)read(10); }),
-              HasSubstr("label 2 is 10; labels lie between 0 and 9"));
+              HasSubstr("label 2 is 10; labels must lie between 0 and 9"));
 }
 
 }  // namespace

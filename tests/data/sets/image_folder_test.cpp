@@ -133,20 +133,20 @@ TEST_F(OpenImageFolder, RefusesToHoldOutTheOnlyImages) {
 }
 
 TEST_F(OpenImageFolder, RefusesWhatIsMissingByName) {
-  EXPECT_THAT(refusal(), HasSubstr(": holds no folder; images lie in a folder for each class"));
+  EXPECT_THAT(refusal(), HasSubstr(": has no folders; put the images into one folder per class"));
   std::filesystem::create_directories(folder_ / "train");
-  EXPECT_THAT(refusal(), HasSubstr("holds train, but neither val nor test"));
+  EXPECT_THAT(refusal(), HasSubstr("has train, but neither val nor test"));
   put_image("val/a/1.png");
-  EXPECT_THAT(refusal(), HasSubstr("train: holds no folder"));
+  EXPECT_THAT(refusal(), HasSubstr("train: has no folders"));
   put_file(folder_ / "train/a/notes.txt", "");
-  EXPECT_THAT(refusal(), HasSubstr("train/a: holds no image"));
+  EXPECT_THAT(refusal(), HasSubstr("train/a: has no image"));
   put_image("train/a/1.png");
   std::filesystem::create_directories(folder_ / "val/b");
-  EXPECT_THAT(refusal(), HasSubstr("val/b: class b is not among those of the training images"));
+  EXPECT_THAT(refusal(), HasSubstr("val/b: class b has no training images"));
   put_image("train/b/1.png");
-  EXPECT_THAT(refusal(), HasSubstr("val/b: holds no image"));
+  EXPECT_THAT(refusal(), HasSubstr("val/b: has no image"));
   std::filesystem::remove_all(folder_ / "train");
-  EXPECT_THAT(refusal(), HasSubstr("holds val, but no train"));
+  EXPECT_THAT(refusal(), HasSubstr("has val, but no train"));
 }
 
 TEST_F(OpenImageFolder, RefusesAnEmptyFileAndSaysHowToLeaveItOut) {

@@ -72,11 +72,12 @@ TEST_F(Synsets, AreRefusedByWhatIsWrongWithThem) {
   EXPECT_THAT(told({.rows = good, .fields = {"ILSVRC2012_ID"}}), HasSubstr("has no field WNID"));
   EXPECT_THAT(told({.rows = {}}), HasSubstr("0 cells do not make whole rows of 4 fields"));
   EXPECT_THAT(told({.rows = {{1, "n00000010"}, {3, "n00000030"}}}),
-              HasSubstr("ILSVRC2012_ID is 3; it is a whole number between 1 and 2"));
+              HasSubstr("ILSVRC2012_ID is 3; it must be a whole number between 1 and 2"));
   EXPECT_THAT(told({.rows = {{0, "n00000010"}}}), HasSubstr("ILSVRC2012_ID is 0"));
   EXPECT_THAT(told({.rows = {{1, "n00000010"}, {1, "n00000020"}}}),
               HasSubstr("ILSVRC2012_ID 1 appears twice"));
-  EXPECT_THAT(told({.rows = {{1, "n1"}}}), HasSubstr("WNID is \"n1\"; it is n and eight digits"));
+  EXPECT_THAT(told({.rows = {{1, "n1"}}}),
+              HasSubstr("WNID is \"n1\"; it must be n and eight digits"));
   EXPECT_THAT(told({.rows = {{1, "n00000010"}, {2, "n00000010"}}}),
               HasSubstr("WNID n00000010 appears twice"));
 }
@@ -132,7 +133,7 @@ TEST(ReadImagenetGroundTruth, RefusesEveryMalformedLine) {
       {
           {"empty", "", "truth.txt: is empty"},
           {"id 0", "1\n0\n",
-           "line 2: the ILSVRC id is \"0\"; it is a whole number between 1 and 1000"},
+           "line 2: the ILSVRC id is \"0\"; it must be a whole number between 1 and 1000"},
           {"an id above 1000", "1001\n", "line 1: the ILSVRC id is \"1001\""},
           {"a wnid", "n01440764\n", "line 1: the ILSVRC id is \"n01440764\""},
           {"a blank", "1\n 2\n", "line 2: the ILSVRC id is \" 2\""},

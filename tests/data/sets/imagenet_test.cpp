@@ -81,7 +81,7 @@ TEST_F(OpenImagenet, RanksClassesByWnid) {
               (folder_ / "train/n02119789/n02119789_10.JPEG").string());
     EXPECT_THAT(dataset.test.labels, ElementsAre(0, 1, 2));
     EXPECT_THAT(dataset.train.groups, testing::IsEmpty());
-    EXPECT_THAT(dataset.remarks, ElementsAre("3 classes, ImageNet has 1,000",
+    EXPECT_THAT(dataset.remarks, ElementsAre("3 classes; ImageNet has 1,000",
                                              "a subset: 5 of 1,281,167 training images",
                                              "a subset: 3 of 50,000 test images"));
   }
@@ -163,9 +163,10 @@ TEST_F(OpenImagenet, DecodesAtALesserSizeWhereAskedTo) {
 }
 
 TEST_F(OpenImagenet, NamesWhatIsMissing) {
-  EXPECT_THAT(refusal(), HasSubstr("holds no folder val"));
+  EXPECT_THAT(refusal(), HasSubstr("has no folder val"));
   std::filesystem::create_directory(folder_ / "val");
-  EXPECT_THAT(refusal(), HasSubstr("val: holds no folder; images lie in a folder for each class"));
+  EXPECT_THAT(refusal(),
+              HasSubstr("val: has no folders; put the images into one folder per class"));
   put_flat_val("");
   std::filesystem::remove(folder_ / "meta.mat");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("not sorted into folders, and there is no meta.mat"),
@@ -173,7 +174,7 @@ TEST_F(OpenImagenet, NamesWhatIsMissing) {
   std::filesystem::remove(folder_ / "ILSVRC2012_validation_ground_truth.txt");
   EXPECT_THAT(refusal(), HasSubstr("there is no ILSVRC2012_validation_ground_truth.txt"));
   std::filesystem::remove_all(folder_ / "train");
-  EXPECT_THAT(refusal(), HasSubstr("holds no folder train"));
+  EXPECT_THAT(refusal(), HasSubstr("has no folder train"));
 }
 
 TEST_F(OpenImagenet, RefusesADevkitThatDoesNotReach) {
@@ -187,10 +188,10 @@ TEST_F(OpenImagenet, RefusesADevkitThatDoesNotReach) {
 TEST_F(OpenImagenet, RefusesOtherFolders) {
   put_sorted_val();
   put_file(folder_ / "val/ILSVRC2012_val_00000007.JPEG", "x");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("holds images as ILSVRC2012_val_00000007.JPEG and"),
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("has images such as ILSVRC2012_val_00000007.JPEG and"),
                                HasSubstr("sort all images into folders, or none")));
   std::filesystem::create_directory(folder_ / "train/cats");
-  EXPECT_THAT(refusal(), HasSubstr("train/cats: is not named as a class of ImageNet"));
+  EXPECT_THAT(refusal(), HasSubstr("train/cats: is not named like a class of ImageNet"));
 }
 
 }  // namespace

@@ -97,25 +97,26 @@ TEST(ReadInaturalistList, RefusesEveryMalformedList) {
           {"a name that leads out", list_of(R"({"id":1,"file_name":"a/.."})", Birds, Tag1),
            "which leads out of its folder"},
           {"a name with a zero byte", list_of(R"({"id":1,"file_name":"a\u0000"})", Birds, Tag1),
-           "which holds a zero byte"},
+           "which contains a zero byte"},
           {"two images of one id",
            list_of(Image1 + R"(,{"id":1,"file_name":"b.jpg"})", Birds, Tag1),
-           "images[1] has the id 1, as images[0] has"},
+           "images[1] has the same id 1 as images[0]"},
           {"two images of one name",
            list_of(Image1 + R"(,{"id":2,"file_name":"train_val_images/Aves/Wren/a.jpg"})",
                    Birds + "," + Fungi, Tag1 + "," + Tag2),
-           "images[1] has the file_name \"train_val_images/Aves/Wren/a.jpg\", as images[0] has"},
+           "images[1] has the file_name \"train_val_images/Aves/Wren/a.jpg\", and so has "
+           "images[0]"},
           {"a category without supercategory", list_of(Image1, R"({"id":7,"name":"Wren"})", Tag1),
            "categories[0] has no supercategory"},
           {"an empty supercategory", list_of(Image1, R"({"id":7,"supercategory":""})", Tag1),
            "categories[0] has an empty supercategory"},
           {"two categories of one id",
            list_of(Image1, Birds + R"(,{"id":7,"supercategory":"Fungi"})", Tag1),
-           "categories[1] has the id 7, as categories[0] has"},
+           "categories[1] has the same id 7 as categories[0]"},
           {"an unknown category", list_of(Image1, Birds, R"({"image_id":1,"category_id":8})"),
-           "annotations[0] has the category 8, which is not there"},
+           "annotations[0] names category 8, which does not exist"},
           {"an unknown image", list_of(Image1, Birds, Tag1 + R"(,{"image_id":5,"category_id":7})"),
-           "annotations[1] is of image 5, which is not there"},
+           "annotations[1] names image 5, which does not exist"},
           {"an annotation without image", list_of(Image1, Birds, R"({"category_id":7})"),
            "annotations[0] has no image_id"},
           {"a category that is a truth value",
@@ -124,7 +125,7 @@ TEST(ReadInaturalistList, RefusesEveryMalformedList) {
           {"an image without annotation", list_of(Image1 + "," + Image2, Birds, Tag1),
            "images[1], id 2, has no annotation"},
           {"two annotations of one image", list_of(Image1, Birds, Tag1 + "," + Tag1),
-           "annotations[1] is a second one of image 1"},
+           "annotations[1] is a second one for image 1"},
       },
       "train2017.json", read_inaturalist_list);
 }
@@ -182,11 +183,11 @@ TEST_F(OpenInaturalist, RefusesListsThatDoNotFit) {
   put_list("val2017.json", Image1, Tag1);
   EXPECT_THAT(refusal(),
               AllOf(HasSubstr("val2017.json: names \"train_val_images/Aves/Wren/a.jpg\", as"),
-                    HasSubstr("no image is for training and for testing")));
+                    HasSubstr("no image may be used for both training and testing")));
   put_file(folder_ / "val2017.json",
            list_of(R"({"id":1,"file_name":"c.jpg"})", R"({"id":3,"supercategory":"Bacteria"})",
                    R"({"image_id":1,"category_id":3})"));
-  EXPECT_THAT(refusal(), HasSubstr("val2017.json: \"c.jpg\" is of the supercategory \"Bacteria\""));
+  EXPECT_THAT(refusal(), HasSubstr("val2017.json: \"c.jpg\" has the supercategory \"Bacteria\""));
   put_list("train2017.json", Image1, Tag1);
   put_list("val2017.json", Image2, Tag2);
   EXPECT_THAT(refusal(), HasSubstr("train2017.json: class Fungi has no training image"));
@@ -197,7 +198,7 @@ TEST_F(OpenInaturalist, NamesWhatIsMissing) {
   EXPECT_THAT(refusal(), AllOf(HasSubstr("val2017.json names are not in"),
                                HasSubstr(": train_val_images/Fungi/Morel/c.jpg; unpack")));
   std::filesystem::remove(folder_ / "val2017.json");
-  EXPECT_THAT(refusal(), HasSubstr("holds no val2017.json; unpack train_val2017.zip"));
+  EXPECT_THAT(refusal(), HasSubstr("has no val2017.json; unpack train_val2017.zip"));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST(CompareCounts, TellsTheWholeASubsetAndMore) {
 
 TEST(CompareCounts, TellsWhichPartDiffers) {
   EXPECT_EQ(compare_counts(Official, split_of({0, 1, 1, 0}), Habitats),
-            "4 training images, as many as published, but of land there are 2 instead of 3");
+            "4 training images, as many as published, but land has 2 instead of 3");
   // By groups where there are some.
   EXPECT_EQ(compare_counts(Official, split_of({0, 1, 1, 0}, {0, 0, 1, 0}), Habitats),
             "4 training images, as published");

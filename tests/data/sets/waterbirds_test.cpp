@@ -47,7 +47,7 @@ TEST(ReadWaterbirdsTable, RefusesEveryMalformedLine) {
   expect_all_refused(
       {
           {"empty", "", "metadata.csv: is empty"},
-          {"a header alone", Header, "line 1: the header is all there is"},
+          {"a header alone", Header, "line 1: is only the header"},
           {"no header", Good, "line 1: the header is \"1,001.Albatross/a.jpg,1,0,1,/o/ocean"},
           {"another order", "img_id,img_filename,y,place,split,place_filename\n" + Good,
            "line 1: the header is \"img_id,img_filename,y,place,split"},
@@ -58,16 +58,16 @@ TEST(ReadWaterbirdsTable, RefusesEveryMalformedLine) {
           {"id 0", Header + "0,a.jpg,1,0,1,p\n", "line 2: img_id is \"0\""},
           {"an id that is no number", Header + "x1,a.jpg,1,0,1,p\n", "line 2: img_id is \"x1\""},
           {"an id twice", Header + Good + "1,b.jpg,1,0,1,p\n",
-           "line 3: img_id 1 stands in line 2 already"},
+           "line 3: img_id 1 is in line 2 already"},
           {"an id out of range", Header + "99999999999999999999,a.jpg,1,0,1,p\n",
            "img_id is \"99999999999999999999\""},
           {"a label of 2", Header + "1,a.jpg,2,0,1,p\n",
-           "line 2: y is \"2\"; it is a whole number between 0 and 1"},
+           "line 2: y is \"2\"; it must be a whole number between 0 and 1"},
           {"a negative label", Header + "1,a.jpg,-1,0,1,p\n", "line 2: y is \"-1\""},
           {"a label with a blank", Header + "1,a.jpg, 1,0,1,p\n", "line 2: y is \" 1\""},
           {"a fraction", Header + "1,a.jpg,1.0,0,1,p\n", "line 2: y is \"1.0\""},
           {"a split of 3", Header + Good + "2,b.jpg,1,3,1,p\n",
-           "line 3: split is \"3\"; it is a whole number between 0 and 2"},
+           "line 3: split is \"3\"; it must be a whole number between 0 and 2"},
           {"an empty split", Header + "1,a.jpg,1,,1,p\n", "line 2: split is \"\""},
           {"a place of 2", Header + "1,a.jpg,1,0,2,p\n", "line 2: place is \"2\""},
           {"an empty name", Header + "1,,1,0,1,p\n", "line 2: the file name \"\" is empty"},
@@ -77,16 +77,16 @@ TEST(ReadWaterbirdsTable, RefusesEveryMalformedLine) {
            "line 2: the file name \"a/../../b.jpg\" leads out of its folder"},
           {"a name with an empty part", Header + "1,a//b.jpg,1,0,1,p\n", "has an empty part"},
           {"a name twice", Header + Good + "2,b.jpg,1,0,1,p\n3,001.Albatross/a.jpg,0,2,0,p\n",
-           "line 4: \"001.Albatross/a.jpg\" stands in line 2 already"},
+           "line 4: \"001.Albatross/a.jpg\" is in line 2 already"},
           {"an open quote", Header + "1,\"a.jpg,1,0,1,p\n", "line 2: a quote is opened"},
           {"text behind a quote", Header + "1,\"a\"b.jpg,1,0,1,p\n",
-           "line 2: \"b\" follows a closed quote"},
+           "line 2: \"b\" follows a closing quote"},
           {"a quote inside", Header + "1,a\"b.jpg,1,0,1,p\n",
            "line 2: \"a\"b.jpg\" has a quote inside"},
           {"a zero byte", Header + "1,a\0b.jpg,1,0,1,p\n"s, "line 2: byte 4 is zero"},
           {"no UTF-8", Header + "1,a\xFF.jpg,1,0,1,p\n", "is not UTF-8"},
           {"an overlong line", Header + Good + "2," + std::string(70000, 'a') + ".jpg,1,0,1,p\n",
-           "line 3: has 70014 bytes; a line has at most 65536"},
+           "line 3: has 70014 bytes; a line may have at most 65536"},
       },
       "metadata.csv", read_waterbirds_table);
 }
@@ -172,7 +172,7 @@ TEST_F(OpenWaterbirds, RefusesAClassOrASplitWithoutImages) {
            Header + "1,001.Albatross/a.jpg,1,0,0,p\n2,002.Wren/c.jpg,0,0,0,p\n");
   EXPECT_THAT(refusal(), HasSubstr("metadata.csv: names no test image"));
   std::filesystem::remove(folder_ / "metadata.csv");
-  EXPECT_THAT(refusal(), HasSubstr("holds no metadata.csv, neither directly nor in"));
+  EXPECT_THAT(refusal(), HasSubstr("has no metadata.csv, neither directly nor in"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST(TableRefusals, NameFileLineColumnAndValue) {
   expect_all_refused(
       {
           {"nothing", "", "is empty"},
-          {"a header alone", "x,label\n", "the header is all there is; there are no rows"},
+          {"a header alone", "x,label\n", "is only the header; there are no rows"},
           {"no label column", "x,lable,z\n1,2,3\n",
            R"(line 1: there is no column "label" (did you mean lable?); the columns are x, lable, z)"},
           {"no header", "1.5,a\n2.5,b\n", R"(there is no column "label"; the columns are 1.5, a)"},
@@ -47,11 +47,11 @@ TEST(TableRefusals, NameFileLineColumnAndValue) {
            R"(line 3: column "x" is "-inf"; numbers must be)"},
           {"too large", "x,label\n1e999,a\n", R"(column "x" is "1e999"; numbers must be finite)"},
           {"too spread", "x,label\n1e300,a\n-1e300,b\n1e300,a\n-1e300,b\n",
-           R"(column "x" has numbers that are too large or too small to be standardised)"},
+           R"(the numbers in column "x" are too large or too small to be standardised)"},
           {"one class", "x,label\n1,a\n2,a\n", R"(all rows are of class "a")"},
           {"classes of one row", "x,label\n1,a\n2,b\n", "no class has two rows"},
           {"an open quote", "x,label\n1,a\n\"2,b\n3,a\n",
-           "line 3: a quote is opened and not closed"},
+           "line 3: a quote is opened but not closed"},
           {"a quote inside", "x,label\n1\"2\",a\n", "has a quote inside"},
           {"a zero byte", std::string("x,label\n1,\0\n", 11), "line 2: byte 3 is zero"},
           {"not UTF-8", "x,label\n1,\xff\n", "is not UTF-8"},
@@ -68,7 +68,7 @@ TEST(TableRefusals, CountCategoriesAndClasses) {
   put_file(folder / "all.csv", text + "one more,a\n");
   EXPECT_THAT(refusal(folder / "all.csv"),
               AllOf(HasSubstr("all.csv, line 1002: column \"x\" is \"one more\""),
-                    HasSubstr("they are more than 1000; leave the column out")));
+                    HasSubstr("there are more than 1000; leave the column out")));
   text = "x,label\n";
   for (int i = 0; i <= 10'000; ++i) text += "1," + std::to_string(i) + "\n";
   put_file(folder / "all.csv", text);
@@ -78,7 +78,7 @@ TEST(TableRefusals, CountCategoriesAndClasses) {
 
 TEST(TableRefusals, HoldTheSplitsAgainstEachOther) {
   const TemporaryFolder folder;
-  EXPECT_THAT(refusal(folder.path()), HasSubstr("holds neither train.csv nor train.npy"));
+  EXPECT_THAT(refusal(folder.path()), HasSubstr("has neither train.csv nor train.npy"));
   put_file(folder / "train.csv", "x,y,label\n1,2,a\n2,3,b\n");
   EXPECT_THAT(refusal(folder.path()), HasSubstr("test.csv: there is no such file; put the rows"));
   put_file(folder / "test.csv", "x,y,label\n1,2,c\n2,3,b\n");
@@ -94,9 +94,9 @@ TEST(TableRefusals, HoldTheSplitsAgainstEachOther) {
   put_file(folder / "test.csv", "x,y,label\n1,?,a\n");
   EXPECT_THAT(refusal(folder.path()), HasSubstr("test.csv, line 2, column \"y\""));
   put_file(folder / "test.csv", "x,y,label\n");
-  EXPECT_THAT(refusal(folder.path()), HasSubstr("test.csv, line 1: the header is all there is"));
+  EXPECT_THAT(refusal(folder.path()), HasSubstr("test.csv, line 1: is only the header"));
   put_file(folder / "train.npy", "");
-  EXPECT_THAT(refusal(folder.path()), HasSubstr("holds both train.csv and train.npy"));
+  EXPECT_THAT(refusal(folder.path()), HasSubstr("has both train.csv and train.npy"));
   EXPECT_THAT(refusal(folder / "absent.csv"), HasSubstr("absent.csv: there is no such file"));
 }
 
@@ -122,7 +122,8 @@ TEST(TableRefusals, NameRowAndColumnOfAnArray) {
            R"(row 1, column 0 (from 0): the value is missing ("nan"); 2 of 3 rows lack one)"},
           {"infinity", npy_of({1, 0, 2, 1, -Infinity, 1}), "row 2, column 0 (from 0) is -inf"},
           {"a fraction as label", npy_of({1, 0, 2, 0.5}), "row 1 (from 0): the label is 0.5"},
-          {"a label too large", npy_of({1, 0, 2, 1e17}), "the label is 1e+17; classes are whole"},
+          {"a label too large", npy_of({1, 0, 2, 1e17}),
+           "the label is 1e+17; classes must be whole"},
       },
       "all.npy", [](const std::filesystem::path& path) { return open_table(path, {}); });
   const TemporaryFolder folder;
@@ -130,13 +131,13 @@ TEST(TableRefusals, NameRowAndColumnOfAnArray) {
   for (const char* label : {"2", "-1", "x"}) {
     EXPECT_THAT(refusal(folder / "all.npy", label),
                 HasSubstr("there is no column \"" + std::string(label) +
-                          "\"; columns of a .npy file are numbered from 0 to 1"));
+                          "\"; the columns are numbered from 0 to 1"));
   }
 }
 
 TEST(TableRefusals, SayWhereATableIsGiven) {
   EXPECT_THAT(message_of<InvalidArgument>([] { (void)open_dataset("table", {}); }),
-              HasSubstr("name it with the option data: a CSV or .npy file, or a folder"));
+              HasSubstr("give it with the option data: a CSV or .npy file, or a folder"));
 }
 
 }  // namespace

@@ -79,9 +79,8 @@ TEST_F(Table, GivesEachCategoryANumberInByteOrder) {
   EXPECT_THAT(row_of(dataset.train, 1), ElementsAre(1, 1, 0, 0));
   EXPECT_THAT(row_of(dataset.test, 0), ElementsAre(1, 0, 1, 0));
   EXPECT_THAT(row_of(dataset.test, 1), ElementsAre(1, 0, 0, 0));
-  EXPECT_THAT(dataset.remarks,
-              ElementsAre("1 values of test rows do not occur in the training "
-                          "rows and stand for no category there; columns: colour"));
+  EXPECT_THAT(dataset.remarks, ElementsAre("1 values of test rows do not occur in the training "
+                                           "rows and are encoded as no category; columns: colour"));
 }
 
 TEST_F(Table, TakesAColumnWithOneWordForCategories) {
