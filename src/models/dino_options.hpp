@@ -4,14 +4,14 @@
 
 namespace rcap {
 
-/// What the head of `dinov2-mlp` sees of an image, 3 x 768 numbers.
+/// The features that the head of `dinov2-mlp` gets for an image, 3 x 768 numbers.
 enum class DinoFeatures {
   ClsRegPatch,  ///< class token, mean of the registers, mean of the patches
   Cls2Avg,      ///< class tokens of the last two blocks, mean of the patches
   Cls3,         ///< class tokens of the last three blocks
 };
 
-/// Between the two layers of a head.
+/// The activation between the two layers of a head.
 enum class HeadActivation { Relu, Gelu, None };
 
 struct DinoOptions {
@@ -21,9 +21,9 @@ struct DinoOptions {
 
 inline void list_options(OptionFields& fields, DinoOptions& options) {
   fields.choice("features", options.features, {"cls-reg-patch", "cls2-avg", "cls3"},
-                "dinov2-mlp: what the head sees");
+                "dinov2-mlp: features that the head gets");
   fields.choice("head_activation", options.head_activation, {"relu", "gelu", "none"},
-                "dinov2-mlp: between the layers of the head");
+                "dinov2-mlp: activation between the layers of the head");
 }
 
 }  // namespace rcap

@@ -19,18 +19,18 @@ constexpr int PositionCount = dinov2::GridSide * dinov2::GridSide;
 void check_image_size(std::int64_t height, std::int64_t width) {
   if (height > 0 && width > 0 && height % PatchSide == 0 && width % PatchSide == 0) return;
   throw InvalidArgument(fmt::format(
-      "model dinov2-mlp: images of {} x {} pixels (height x width) do not divide into patches; "
+      "model dinov2-mlp: images of {} x {} pixels (height x width) cannot be divided into patches; "
       "both sides must be multiples of {}, such as 224 or 518; choose another size or crop",
       height, width, PatchSide));
 }
 
-/// timm has the class token's position added to the token, and no token for masked patches.
+/// timm adds the class token's position to the token, and has no token for masked patches.
 void translate_from_timm(WeightSet& weights) {
   const torch::Tensor positions = weights.at("pos_embed");
   if (positions.sizes() != torch::IntArrayRef({1, PositionCount, Width})) {
     refuse_file(weights.path(),
-                "tensor pos_embed has shape {}; that of timm's vit_base_patch14_reg4_dinov2 has "
-                "[1, {}, {}], so take its weights",
+                "tensor pos_embed has shape {}; in timm's vit_base_patch14_reg4_dinov2 it has [1, "
+                "{}, {}]; use its weights",
                 positions.sizes().vec(), PositionCount, Width);
   }
   weights.replace("pos_embed", torch::cat({torch::zeros({1, 1, Width}), positions}, 1));
@@ -56,7 +56,7 @@ void DinoV2Mlp::add_backbone(int channels) {
   pos_embed_ = register_parameter("pos_embed", torch::randn({1, 1 + PositionCount, Width}) * 0.02);
   register_tokens_ =
       register_parameter("register_tokens", torch::randn({1, RegisterCount, Width}) * 1e-6);
-  // For masked patches, which only pretraining has; official files hold it.
+  // For masked patches, which only pretraining has; official files contain it.
   register_parameter("mask_token", torch::zeros({1, Width}));
   patch_embed_ = register_module("patch_embed", dinov2::PatchEmbed(channels));
   register_module("blocks", blocks_);
@@ -128,7 +128,7 @@ void DinoV2Mlp::translate(WeightSet& weights) const {
   if (weights.contains("reg_token")) return translate_from_timm(weights);
   refuse_file(weights.path(),
               "has neither register_tokens (official names) nor reg_token (timm's); dinov2-mlp "
-              "takes weights of dinov2_vitb14_reg, not of a model without registers");
+              "needs weights of dinov2_vitb14_reg, not of a model without registers");
 }
 
 }  // namespace rcap

@@ -7,22 +7,23 @@
 
 namespace rcap {
 
-/// The frozen vision transformer DINOv2 ViT-B/14 with 4 registers, and on what it sees of an
-/// image a classifier of two linear layers, 2304-512-classes: `head.0`, `head.2`.
+/// The frozen vision transformer DINOv2 ViT-B/14 with 4 registers and, on top of its features, a
+/// classifier of two linear layers, 2304-512-classes: `head.0`, `head.2`.
 ///
 /// Only the classifier is trained. The backbone's parameters need no gradients, its pass keeps
-/// nothing for a backward one, and it stays in evaluation mode whatever `train` is told. Without
-/// a weight file it has random values, of little use beyond trying things out.
+/// nothing for a backward pass, and it stays in evaluation mode whatever `train` is called with.
+/// Without a weight file it has random values, of little use except for experiments.
 class DinoV2Mlp final : public Network {
  public:
   /// @throws InvalidArgument  an image side that is not a multiple of 14
   explicit DinoV2Mlp(const ModelOptions& options);
 
-  /// Images of any size that divides into patches: positions are interpolated, once per size.
+  /// Images of any size that can be divided into patches: positions are interpolated, once per
+  /// size.
   /// @throws InvalidArgument  an image side that is not a multiple of 14
   torch::Tensor forward(const torch::Tensor& images) override;
 
-  /// What the backbone says of the images, whatever features the classifier takes: `tok_cls`
+  /// The outputs of the backbone for the images, whatever features the classifier uses: `tok_cls`
   /// (N x 768), `tok_reg` (N x 4 x 768), `tok_patch` (N x patches x 768) and, N x 2304 each,
   /// `feat.cls_reg_patch`, `feat.cls2_avg`, `feat.cls3`.
   /// @throws InvalidArgument  an image side that is not a multiple of 14
@@ -31,8 +32,8 @@ class DinoV2Mlp final : public Network {
   void train(bool on = true) override;
 
   [[nodiscard]] std::vector<std::string> head_names() const override { return {"head"}; }
-  /// Takes the backbone under its official names and under timm's
-  /// (vit_base_patch14_reg4_dinov2), with the classifier or without.
+  /// Accepts the backbone under its official names and under timm's (vit_base_patch14_reg4_dinov2),
+  /// with the classifier or without.
   void translate(WeightSet& weights) const override;
 
  private:

@@ -15,7 +15,7 @@ namespace rcap::dinov2 {
 inline constexpr int Width = 768;     ///< of a token
 inline constexpr int PatchSide = 14;  ///< pixels
 inline constexpr int GridSide =
-    37;  ///< patches a side of the images that positions were learned on
+    37;  ///< patches per side of the images that positions were learned on
 
 /// Cuts images into patches: N x (rows * columns) x Width, row by row.
 class PatchEmbedImpl final : public torch::nn::Module {
@@ -64,7 +64,7 @@ class MlpImpl final : public torch::nn::Module {
 };
 TORCH_MODULE(Mlp);
 
-/// Attention beside a shortcut, then an MLP beside another.
+/// Attention with a shortcut, then an MLP with another.
 class BlockImpl final : public torch::nn::Module {
  public:
   BlockImpl();
@@ -84,12 +84,12 @@ TORCH_MODULE(Block);
 /// The classifier: two linear layers, 3 * Width to 512 to the classes, and what is between them.
 [[nodiscard]] torch::nn::Sequential make_head(HeadActivation activation, ClassId class_count);
 
-/// Learned positions brought to the grids of other image sizes, each computed once.
+/// Learned positions interpolated to the grids of other image sizes, each computed once.
 class PatchPositions {
  public:
-  /// @param pos_embed  1 x (1 + GridSide * GridSide) x Width, the class token's position first.
-  ///                   When its values change, all is computed anew
-  /// @return 1 x (rows * columns) x Width, the patches' positions alone
+  /// @param pos_embed  1 x (1 + GridSide * GridSide) x Width, the class token's position first. If
+  ///                   its values change, everything is computed again
+  /// @return 1 x (rows * columns) x Width, the patches' positions only
   [[nodiscard]] const torch::Tensor& resized(const torch::Tensor& pos_embed, std::int64_t rows,
                                              std::int64_t columns);
 

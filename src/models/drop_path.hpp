@@ -4,8 +4,8 @@
 
 namespace rcap {
 
-/// Stochastic depth: in training, zeroes a residual branch for single samples of the batch and
-/// scales it up for the others, so that its mean stays. Does nothing in evaluation.
+/// Stochastic depth: in training, zeroes a residual branch for some samples of the batch and scales
+/// it up for the others, so that its mean stays the same. Does nothing in evaluation.
 ///
 ///     x = x + drop_path_(branch(x));
 class DropPathImpl final : public torch::nn::Module {

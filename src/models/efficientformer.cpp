@@ -38,7 +38,7 @@ const Shape& shape_of(EfficientFormerSize size) {
 }
 
 /// Stage 2 works at a sixteenth of the image's size, rounded up. Its attention halves the map and
-/// doubles it again, which must give the same size.
+/// doubles it again, which must result in the same size.
 bool fits(std::int64_t image_side) { return image_side > 0 && (image_side + 15) / 16 % 2 == 0; }
 
 Grid check_image_size(const Shape& shape, const ModelOptions& options) {

@@ -9,7 +9,7 @@ namespace rcap {
 
 enum class EfficientFormerSize { S0, S1, S2, L };
 
-/// EfficientFormerV2: convolutions, in the last two of four stages attention as well. Two
+/// EfficientFormerV2: convolutions, and in the last two of four stages attention too. Two
 /// classifiers read the last map, and the logits are the mean of theirs, in training too.
 ///
 /// Made for images of one size, on which the shape of the attention biases depends. Names,
@@ -20,13 +20,13 @@ class EfficientFormerV2 final : public Network {
   ///                          must be a multiple of 32, or less by at most 15
   EfficientFormerV2(EfficientFormerSize size, const ModelOptions& options);
 
-  /// @throws InvalidArgument  images of another size than the network was made for
+  /// @throws InvalidArgument  images of a size other than the network was made for
   torch::Tensor forward(const torch::Tensor& images) override;
 
   [[nodiscard]] std::vector<std::string> head_names() const override {
     return {"head", "head_dist"};
   }
-  /// Sets aside the index tables that some files hold.
+  /// Sets aside the index tables that some files contain.
   void translate(WeightSet& weights) const override;
 
  private:

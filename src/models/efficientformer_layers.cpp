@@ -6,7 +6,7 @@ namespace rcap::efficientformer {
 namespace {
 
 constexpr int Heads = 8;
-constexpr int ValuesPerKey = 4;  ///< a head's values are so many times as wide as its keys
+constexpr int ValuesPerKey = 4;  ///< a head's values are this many times as wide as its keys
 constexpr int KeyWidth = 32;
 constexpr int DownsampleKeyWidth = 16;
 constexpr double InitialScale = 1e-5;
@@ -27,7 +27,7 @@ torch::Tensor split_heads(const torch::Tensor& map) {
   return map.flatten(2).unflatten(1, {Heads, map.size(1) / Heads});
 }
 
-/// How well each query fits each key: B x heads x queries x keys.
+/// How well each query matches each key: B x heads x queries x keys.
 torch::Tensor scores(const torch::Tensor& query_map, const torch::Tensor& key_map,
                      const torch::Tensor& bias) {
   const auto queries = split_heads(query_map);
@@ -35,8 +35,8 @@ torch::Tensor scores(const torch::Tensor& query_map, const torch::Tensor& key_ma
   return queries.transpose(2, 3).matmul(split_heads(key_map)) * scale + bias;
 }
 
-/// The values that the weights (B x heads x queries x keys) pick, beside the local ones: a map
-/// of the shape and memory format of `v_local`.
+/// The values selected by the weights (B x heads x queries x keys), plus the local ones: a map of
+/// the shape and memory format of `v_local`.
 torch::Tensor gather(const torch::Tensor& weights, const torch::Tensor& v,
                      const torch::Tensor& v_local) {
   const auto picked = split_heads(v).matmul(weights.transpose(2, 3));

@@ -34,7 +34,7 @@ TORCH_MODULE(ConvNorm);
 
 [[nodiscard]] ConvNorm conv1x1(int from, int to);
 [[nodiscard]] ConvNorm conv3x3(int from, int to, int stride);
-/// 3x3, each channel by itself.
+/// 3x3, each channel separately.
 [[nodiscard]] ConvNorm depthwise(int width, int stride);
 
 /// Two convolutions: a map of a quarter of the image's rows and columns.
@@ -62,13 +62,13 @@ class LayerScaleImpl final : public torch::nn::Module {
 TORCH_MODULE(LayerScale);
 
 /// A learned bias for each head and distance between a query and a key, the distance counted in
-/// rows and columns: `attention_biases`, heads x positions. Queries stand at every `query_step`-th
+/// rows and columns: `attention_biases`, heads x positions. Queries are at every `query_step`-th
 /// row and column of the keys' grid.
 class DistanceBias {
  public:
   DistanceBias(Grid keys, int query_step);
 
-  /// Fresh values: none attracts.
+  /// Initial values: no position is preferred.
   [[nodiscard]] torch::Tensor initial(int heads) const;
   /// @return heads x queries x keys, on the device of `attention_biases`
   [[nodiscard]] torch::Tensor spread(const torch::Tensor& attention_biases);
@@ -82,13 +82,13 @@ class DistanceBias {
 class AttentionImpl final : public torch::nn::Module {
  public:
   /// @param grid    of the map; with `halves` an even number of rows and columns
-  /// @param halves  attention works on a map of half the size, which is brought back after it
+  /// @param halves  attention works on a map of half the size, which is enlarged again after it
   AttentionImpl(int width, Grid grid, bool halves);
 
   torch::Tensor forward(const torch::Tensor& x);
 
  private:
-  ConvNorm stride_conv_{nullptr};  ///< where it halves
+  ConvNorm stride_conv_{nullptr};  ///< if it halves
   ConvNorm q_, k_, v_, v_local_, proj_;
   torch::nn::Conv2d talking_head1_, talking_head2_;
   DistanceBias bias_;
@@ -96,8 +96,8 @@ class AttentionImpl final : public torch::nn::Module {
 };
 TORCH_MODULE(Attention);
 
-/// The queries of `AttentionDownsample`: of every second position, its own value and a
-/// convolution of its surroundings.
+/// The queries of `AttentionDownsample`: for every second position, its own value and a convolution
+/// of its surroundings.
 class LocalGlobalQueryImpl final : public torch::nn::Module {
  public:
   LocalGlobalQueryImpl(int from, int to);
@@ -125,7 +125,7 @@ class AttentionDownsampleImpl final : public torch::nn::Module {
 };
 TORCH_MODULE(AttentionDownsample);
 
-/// Halves a map: a convolution, and beside it attention where asked.
+/// Halves a map: a convolution, with attention beside it if asked for.
 class DownsampleImpl final : public torch::nn::Module {
  public:
   DownsampleImpl(int from, int to, Grid grid, bool attends);
@@ -150,7 +150,7 @@ class MlpImpl final : public torch::nn::Module {
 };
 TORCH_MODULE(Mlp);
 
-/// An MLP beside a shortcut; before it attention beside another where a mixer is given.
+/// An MLP with a shortcut; before it, if a mixer is given, attention with another.
 class BlockImpl final : public torch::nn::Module {
  public:
   /// @param token_mixer  may be null

@@ -20,7 +20,7 @@ constexpr std::array Stages{
 constexpr int StemWidth = 40;
 constexpr int LastWidth = 1536;
 constexpr double Dropout = 0.3;
-constexpr double DropPathRate = 0.2;  ///< what a block behind the last would have
+constexpr double DropPathRate = 0.2;  ///< what a block after the last would have
 
 constexpr int BlockCount = [] {
   int count = 0;
@@ -57,7 +57,7 @@ constexpr NamePair OuterNames[] = {
     {"conv_head.", "features.8.0."},  {"bn2.", "features.8.1."},
     {"classifier.", "classifier.1."},
 };
-/// Of a block without expansion, in stage 0; timm's `conv_pw` means something else there.
+/// For a block without expansion, in stage 0; timm's `conv_pw` means something else there.
 constexpr NamePair FirstStageNames[] = {
     {"conv_dw.", "0.0."},          {"bn1.", "0.1."},     {"se.conv_reduce.", "1.fc1."},
     {"se.conv_expand.", "1.fc2."}, {"conv_pw.", "2.0."}, {"bn2.", "2.1."},
@@ -69,7 +69,7 @@ constexpr NamePair BlockNames[] = {
     {"conv_pwl.", "3.0."},         {"bn3.", "3.1."},
 };
 
-/// `name` with its beginning translated; as it is if no pair knows it.
+/// `name` with its beginning translated; unchanged if no pair matches.
 std::string translated(std::string_view name, std::span<const NamePair> pairs) {
   for (const NamePair& pair : pairs) {
     if (!name.starts_with(pair.timm)) continue;

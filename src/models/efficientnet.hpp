@@ -8,7 +8,7 @@
 
 namespace rcap {
 
-/// A convolution and batch norm, with SiLU where asked for. Names are torchvision's.
+/// A convolution and batch norm, with SiLU if asked for. Names are torchvision's.
 class ConvNorm final : public torch::nn::Module {
  public:
   enum class Activation { Silu, None };
@@ -23,7 +23,7 @@ class ConvNorm final : public torch::nn::Module {
   Activation activation_;
 };
 
-/// Scales each channel by a factor in (0, 1) made of all channels' means.
+/// Scales each channel by a factor in (0, 1) computed from the means of all channels.
 class SqueezeExcite final : public torch::nn::Module {
  public:
   SqueezeExcite(int channels, int squeezed);
@@ -34,7 +34,7 @@ class SqueezeExcite final : public torch::nn::Module {
   torch::nn::Conv2d fc1_, fc2_;
 };
 
-/// What the blocks of one stage share; the first one brings the stride and the new width.
+/// What the blocks of one stage share; the first one has the stride and the new width.
 struct MbStage {
   int block_count;
   int kernel;
@@ -48,13 +48,13 @@ struct MbStage {
 class MbConv final : public torch::nn::Module {
  public:
   /// @param position          in the stage, from 0
-  /// @param drop_probability  of the branch, where there is a shortcut
+  /// @param drop_probability  of the branch, if there is a shortcut
   MbConv(const MbStage& stage, int position, double drop_probability);
 
   torch::Tensor forward(const torch::Tensor& x);
 
  private:
-  std::shared_ptr<ConvNorm> expand_;  ///< absent where the expansion is 1
+  std::shared_ptr<ConvNorm> expand_;  ///< absent if the expansion is 1
   std::shared_ptr<ConvNorm> depthwise_;
   std::shared_ptr<SqueezeExcite> squeeze_excite_;
   std::shared_ptr<ConvNorm> project_;
@@ -69,7 +69,7 @@ class EfficientNetB3 final : public Network {
 
   torch::Tensor forward(const torch::Tensor& images) override;
   [[nodiscard]] std::vector<std::string> head_names() const override { return {"classifier.1"}; }
-  /// Takes timm's names too.
+  /// Accepts timm's names too.
   void translate(WeightSet& weights) const override;
 
  private:

@@ -23,7 +23,7 @@ constexpr std::array ClassifierNames{"fc.weight",   "linear.weight", "classifier
                                      "head.weight", "head.2.weight", "classifier.1.weight"};
 constexpr ClassId UsualClassCount = 1000;
 
-/// How many classes the network of a file tells apart, if it has a classifier.
+/// How many classes the network of a file distinguishes, if it has a classifier.
 std::optional<ClassId> class_count_of(const fs::path& path) {
   const WeightFile file(path);
   for (const std::string prefix : {"", "module."}) {
@@ -59,7 +59,7 @@ torch::Tensor read_labels(const WeightFile& file, const fs::path& path, std::int
   const auto lowest = labels.min().item<std::int64_t>();
   const auto highest = labels.max().item<std::int64_t>();
   if (lowest < 0 || highest >= class_count) {
-    refuse_file(path, "a label in y is {}; they lie between 0 and {}",
+    refuse_file(path, "a label in y is {}; labels must lie between 0 and {}",
                 lowest < 0 ? lowest : highest, class_count - 1);
   }
   return labels;

@@ -55,8 +55,8 @@ WeightSet read_weights(const WeightFile& file, const std::filesystem::path& path
   return weights;
 }
 
-/// Whether the shapes differ in the first number alone, as those of classifiers for different
-/// numbers of classes do.
+/// Whether the shapes differ only in the first number, like those of classifiers for different
+/// numbers of classes.
 bool differ_in_rows_only(const torch::Tensor& a, const torch::Tensor& b) {
   return a.dim() > 0 && a.dim() == b.dim() && a.size(0) != b.size(0) &&
          a.sizes().slice(1) == b.sizes().slice(1);
@@ -85,7 +85,7 @@ KeptHead find_kept_head(const Network& network, const Targets& targets, const We
   return has_none || has_another ? head : KeptHead{};
 }
 
-/// How a message names a tensor: with its name in the file where the network has another.
+/// How a message names a tensor: with its name in the file if the network uses another.
 std::string both_names(const std::string& name, const std::string& name_in_file) {
   return name == name_in_file ? name : fmt::format("{} (here {})", name_in_file, name);
 }
@@ -98,8 +98,8 @@ void refuse_missing(const Targets& targets, const WeightSet& weights, const Kept
   }
   if (missing.empty()) return;
   refuse_file(weights.path(),
-              "has no tensor {} of shape {}; {} of the {} tensors of this network are missing, so "
-              "take the weights of the network that was chosen",
+              "has no tensor {} of shape {}; {} of the {} tensors of this network are missing; use "
+              "weights of the chosen network",
               missing[0], targets.at(missing[0]).sizes().vec(), missing.size(), targets.size());
 }
 
@@ -111,8 +111,8 @@ void refuse_extra(const Targets& targets, const WeightSet& weights) {
   if (extra.empty()) return;
   const auto& first = weights.entries().at(extra[0]);
   refuse_file(weights.path(),
-              "tensor {} of shape {} has no place in this network, nor have {} others; take the "
-              "weights of the network that was chosen",
+              "tensor {} of shape {} does not belong to this network, nor do {} others; use "
+              "weights of the chosen network",
               both_names(extra[0], first.name_in_file), first.tensor.sizes().vec(),
               extra.size() - 1);
 }
@@ -122,13 +122,12 @@ void refuse_misfit(const std::string& name, const WeightSet::Entry& entry,
   const std::string names = both_names(name, entry.name_in_file);
   if (entry.tensor.sizes() != target.sizes()) {
     refuse_file(weights.path(),
-                "tensor {} has shape {}, this network wants {}; take the weights of the network "
-                "that was chosen",
+                "tensor {} has shape {}, this network needs {}; use weights of the chosen network",
                 names, entry.tensor.sizes().vec(), target.sizes().vec());
   }
   if (entry.tensor.is_floating_point() != target.is_floating_point()) {
     refuse_file(weights.path(),
-                "tensor {} is of type {}, this network wants {}; weights must be stored as "
+                "tensor {} has type {}, this network needs {}; weights must be stored as "
                 "floating-point numbers, counts as integers",
                 names, c10::toString(entry.tensor.scalar_type()),
                 c10::toString(target.scalar_type()));
@@ -136,7 +135,7 @@ void refuse_misfit(const std::string& name, const WeightSet::Entry& entry,
   if (entry.tensor.is_floating_point() && !entry.tensor.isfinite().all().item<bool>()) {
     refuse_file(
         weights.path(),
-        "tensor {} holds NaN, infinity or a number too large for float32; take an undamaged file",
+        "tensor {} contains NaN, infinity or a number too large for float32; use an undamaged file",
         names);
   }
 }
@@ -171,7 +170,7 @@ WeightReport load_weights(Network& network, const std::filesystem::path& path) {
 
   for (const Copy& copy : copies) copy.to.copy_(copy.from);
   for (const auto& [name, target] : targets) {
-    // Counts that an old file lacks.
+    // Counters that an old file lacks.
     if (!weights.contains(name) && !head.contains(name)) target.zero_();
   }
   return {static_cast<std::int64_t>(copies.size()),

@@ -34,7 +34,8 @@ struct Entry {
 };
 
 constexpr std::array Entries{
-    Entry{{"small-cnn", "3 convolutions, 16-32-64 channels, for a processor"}, make<SmallCnn>},
+    Entry{{"small-cnn", "3 convolutions, 16-32-64 channels, small enough for a CPU"},
+          make<SmallCnn>},
     Entry{{"mlp", "2 hidden layers of 128, for rows of numbers; images are flattened"}, make<Mlp>},
     Entry{{"resnet18-cifar", "ResNet-18 with a 3x3 stem, for images of about 32 x 32"},
           make<ResNet18Cifar>},
@@ -72,7 +73,7 @@ std::shared_ptr<Network> make_model(std::string_view name, const ModelOptions& o
   }
   std::vector<std::string_view> names;
   for (const ModelInfo& info : models()) names.push_back(info.name);
-  throw InvalidArgument(fmt::format("model \"{}\" is none of {}", name, fmt::join(names, ", ")));
+  throw InvalidArgument(fmt::format("model \"{}\" is not one of {}", name, fmt::join(names, ", ")));
 }
 
 }  // namespace rcap

@@ -4,13 +4,12 @@
 
 namespace rcap {
 
-/// Two hidden layers of 128 with layer norm and ReLU, and a linear head: for rows of numbers,
-/// and for images, whose pixels are taken for one row. The size of the images is fixed when it
-/// is made.
+/// Two hidden layers of 128 with layer norm and ReLU, and a linear head: for rows of numbers, and
+/// for images, whose pixels are treated as one row. The image size is fixed when it is made.
 ///
-/// Without a norm a tenth of the data teaches it far less in 20 epochs of SGD. Batch norm
+/// Without a norm, it learns far less from a tenth of the data in 20 epochs of SGD. Batch norm
 /// learns as fast, but mixes the samples of a batch: it fails on a last batch of one, and its
-/// running statistics are those of the samples that were chosen, not of the data.
+/// running statistics describe the selected samples, not the data.
 class Mlp final : public Network {
  public:
   explicit Mlp(const ModelOptions& options);

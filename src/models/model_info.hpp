@@ -11,7 +11,7 @@ struct ModelInfo {
   std::string_view summary;
 };
 
-/// All networks, in the order in which they are shown.
+/// All networks, in display order.
 [[nodiscard]] std::span<const ModelInfo> models() noexcept;
 
 }  // namespace rcap

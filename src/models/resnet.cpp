@@ -7,7 +7,7 @@
 namespace rcap {
 namespace {
 
-/// What brings the input of a block to the shape of its output; empty where it has that shape.
+/// Brings the input of a block to the shape of its output; empty if it has that shape already.
 torch::nn::Sequential make_downsample(int from, int to, int stride) {
   if (stride == 1 && from == to) return nullptr;
   return torch::nn::Sequential(convolution(from, to, 1, stride), torch::nn::BatchNorm2d(to));

@@ -6,7 +6,7 @@
 
 namespace rcap {
 
-/// Two 3x3 convolutions beside a shortcut. Names are torchvision's.
+/// Two 3x3 convolutions with a shortcut. Names are torchvision's.
 class BasicBlock final : public torch::nn::Module {
  public:
   static constexpr int Expansion = 1;  ///< output channels over `width`
@@ -18,11 +18,11 @@ class BasicBlock final : public torch::nn::Module {
  private:
   torch::nn::Conv2d conv1_, conv2_;
   torch::nn::BatchNorm2d bn1_, bn2_;
-  torch::nn::Sequential downsample_{nullptr};  ///< where the shape changes
+  torch::nn::Sequential downsample_{nullptr};  ///< if the shape changes
 };
 
-/// A 3x3 convolution between two of 1x1, beside a shortcut. The 3x3 one has the stride, as in
-/// torchvision; the paper gave it to the first.
+/// A 3x3 convolution between two 1x1 ones, with a shortcut. The 3x3 one has the stride, as in
+/// torchvision; in the paper the first one has it.
 class Bottleneck final : public torch::nn::Module {
  public:
   static constexpr int Expansion = 4;
@@ -42,13 +42,13 @@ template <class Block>
 class ResNet : public Network {
  public:
   torch::Tensor forward(const torch::Tensor& images) override;
-  /// Other code for CIFAR says `shortcut` for `downsample` and `linear` for `fc`.
+  /// Other code for CIFAR uses `shortcut` for `downsample` and `linear` for `fc`.
   void translate(WeightSet& weights) const override;
 
  protected:
   enum class Stem {
     Small,  ///< 3x3 with stride 1, for images of about 32 x 32
-    Large   ///< 7x7 with stride 2 and max-pooling: the layers see a quarter of the size
+    Large   ///< 7x7 with stride 2 and max-pooling: the layers get a quarter of the size
   };
 
   ResNet(Stem stem, const std::array<int, 4>& block_counts, const ModelOptions& options);

@@ -4,9 +4,9 @@
 
 namespace rcap {
 
-/// Three stages of 3x3 convolution, batch norm and ReLU, 16-32-64 channels, max-pooling
-/// by 2 between them; global mean and a linear head. 24 thousand parameters: small enough
-/// to train on a laptop while one watches.
+/// Three stages of 3x3 convolution, batch norm and ReLU, 16-32-64 channels, max-pooling by 2
+/// between them; global mean and a linear head. 24 thousand parameters: small enough to train on a
+/// laptop while you watch.
 class SmallCnn final : public Network {
  public:
   explicit SmallCnn(const ModelOptions& options);

@@ -34,7 +34,8 @@ torch::Tensor tensor_of(const TensorView& stored) {
 
 TensorView view_of(std::string name, const torch::Tensor& tensor) {
   if (!tensor.is_cpu() || !tensor.is_contiguous()) {
-    throw InternalError("tensor " + name + " cannot be stored where and as it lies");
+    throw InternalError("tensor " + name +
+                        " is not on the CPU or not contiguous, so it cannot be stored");
   }
   for (const TypePair& pair : Types) {
     if (pair.torch != tensor.scalar_type()) continue;

@@ -12,11 +12,11 @@ namespace {
 
 bool starts_threads = false;
 
-/// OpenMP ends the program where a thread cannot be started, and says nothing that helps.
+/// OpenMP ends the program if a thread cannot be started, with a message that does not help.
 void explain_missing_threads() {
   if (!starts_threads) return;
   constexpr std::string_view Line =
-      "rcap: the system has not that many threads to give; choose fewer with --threads\n";
+      "rcap: the system cannot start that many threads; choose fewer with --threads\n";
   (void)!::write(STDERR_FILENO, Line.data(), Line.size());
   constexpr int UserMistake = 2;
   ::_exit(UserMistake);
@@ -28,7 +28,7 @@ void set_torch_threads(int threads) {
   static std::once_flag once;
   std::call_once(once, [] {
     std::atexit(explain_missing_threads);
-    // May be set once in a process, before any work: we use no parallelism between operations.
+    // Can be set only once per process, before any work: we use no parallelism between operations.
     at::set_num_interop_threads(1);
   });
   at::set_num_threads(threads);

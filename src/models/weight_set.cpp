@@ -15,7 +15,7 @@ const torch::Tensor& WeightSet::at(std::string_view name) const {
 void WeightSet::insert(const std::string& name, Entry entry) {
   const auto [place, is_new] = entries_.emplace(name, entry);
   if (is_new) return;
-  refuse_file(path_, "tensors {} and {} both stand for {}; a file must hold it once",
+  refuse_file(path_, "tensors {} and {} both stand for {}; a file must contain it once",
               place->second.name_in_file, entry.name_in_file, name);
 }
 

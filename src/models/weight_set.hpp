@@ -12,7 +12,7 @@
 namespace rcap {
 
 /// The tensors of a weight file on their way into a network: what `Network::translate` works on.
-/// They are on the processor; those with a fraction are float32, whatever the file has.
+/// They are on the CPU; floating-point ones are float32, whatever the file has.
 class WeightSet {
  public:
   struct Entry {
@@ -31,18 +31,19 @@ class WeightSet {
   /// @throws BadFile  there is none
   [[nodiscard]] const torch::Tensor& at(std::string_view name) const;
 
-  /// Puts in a tensor under a new name.
+  /// Adds a tensor under a new name.
   /// @throws BadFile  the name is taken
   void add(const std::string& name, torch::Tensor tensor);
-  /// Gives a tensor other values, and perhaps another shape.
+  /// Replaces the values of a tensor, and perhaps its shape.
   /// @throws BadFile  there is none of that name
   void replace(std::string_view name, torch::Tensor tensor);
-  /// Gives every tensor the name that `new_name` makes of its present one.
+  /// Renames every tensor to what `new_name` makes of its present name.
   /// @throws BadFile  two tensors get the same name
   void rename(const std::function<std::string(const std::string&)>& new_name);
-  /// Takes out a tensor that the network has no use for and notes its name; nothing without it.
+  /// Removes a tensor that the network does not use and notes its name; does nothing if there is
+  /// none.
   void ignore(std::string_view name);
-  /// What was taken out: the names in the file.
+  /// The names, in the file, of the tensors removed.
   [[nodiscard]] const std::vector<std::string>& ignored() const noexcept { return ignored_; }
 
  private:

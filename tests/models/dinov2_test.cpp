@@ -241,8 +241,8 @@ TEST_F(DinoV2, RefusesTimmsWeightsWithAnotherGrid) {
   WeightSet weights = timm_weights();
   weights.replace("pos_embed", torch::rand({1, 256, 768}));
   EXPECT_THAT(message_of<BadFile>([&] { network().translate(weights); }),
-              HasSubstr("tensor pos_embed has shape [1, 256, 768]; that of timm's "
-                        "vit_base_patch14_reg4_dinov2 has [1, 1369, 768]"));
+              HasSubstr("tensor pos_embed has shape [1, 256, 768]; in timm's "
+                        "vit_base_patch14_reg4_dinov2 it has [1, 1369, 768]"));
 }
 
 /// Writes a safetensors file in which all numbers are 0, so that it takes no space on the disk.

@@ -48,7 +48,7 @@ TEST_F(LoadResNetTest, NamesATensorAsTheFileDoes) {
   tensors_["layer2.0.shortcut.0.weight"] = torch::ones({2, 2});
   EXPECT_THAT(refusal(),
               HasSubstr("tensor layer2.0.shortcut.0.weight (here layer2.0.downsample.0.weight) has "
-                        "shape [2, 2], this network wants [128, 64, 1, 1]"));
+                        "shape [2, 2], this network needs [128, 64, 1, 1]"));
 }
 
 TEST_F(LoadResNetTest, RefusesATensorUnderTwoNames) {

@@ -101,7 +101,7 @@ TEST_F(LoadWeightsTest, RefusesAClassifierOfOtherFeatures) {
   tensors_["fc.weight"] = torch::ones({1000, 512});
   tensors_["fc.bias"] = torch::ones({1000});
   EXPECT_THAT(refusal(),
-              HasSubstr("tensor fc.weight has shape [1000, 512], this network wants [10, 64]"));
+              HasSubstr("tensor fc.weight has shape [1000, 512], this network needs [10, 64]"));
 }
 
 TEST_F(LoadWeightsTest, NamesATensorThatIsMissing) {
@@ -112,36 +112,36 @@ TEST_F(LoadWeightsTest, NamesATensorThatIsMissing) {
 
 TEST_F(LoadWeightsTest, NamesATensorThatIsExtra) {
   tensors_["conv4.weight"] = torch::ones({2, 3});
-  EXPECT_THAT(refusal(), HasSubstr("tensor conv4.weight of shape [2, 3] has no place in this "
-                                   "network, nor have 0 others"));
+  EXPECT_THAT(refusal(), HasSubstr("tensor conv4.weight of shape [2, 3] does not belong to this "
+                                   "network, nor do 0 others"));
 }
 
 TEST_F(LoadWeightsTest, NamesAnExtraTensorOfTheClassifierToo) {
   tensors_["fc.scale"] = torch::ones({10});
-  EXPECT_THAT(refusal(), HasSubstr("tensor fc.scale of shape [10] has no place"));
+  EXPECT_THAT(refusal(), HasSubstr("tensor fc.scale of shape [10] does not belong"));
 }
 
 TEST_F(LoadWeightsTest, StripsNoPrefixThatSomeNamesLack) {
   tensors_["module.conv1.weight"] = tensors_["conv1.weight"];
   EXPECT_THAT(refusal(),
-              HasSubstr("tensor module.conv1.weight of shape [16, 3, 3, 3] has no place"));
+              HasSubstr("tensor module.conv1.weight of shape [16, 3, 3, 3] does not belong"));
 }
 
 TEST_F(LoadWeightsTest, NamesBothShapesWhereTheyDiffer) {
   tensors_["conv2.weight"] = torch::ones({32, 16, 5, 5});
   EXPECT_THAT(refusal(), HasSubstr("tensor conv2.weight has shape [32, 16, 5, 5], this network "
-                                   "wants [32, 16, 3, 3]"));
+                                   "needs [32, 16, 3, 3]"));
 }
 
 TEST_F(LoadWeightsTest, RefusesFewerChannelsOfTheImages) {
   tensors_["conv1.weight"] = torch::ones({16, 1, 3, 3});
-  EXPECT_THAT(refusal(), HasSubstr("conv1.weight has shape [16, 1, 3, 3], this network wants "
+  EXPECT_THAT(refusal(), HasSubstr("conv1.weight has shape [16, 1, 3, 3], this network needs "
                                    "[16, 3, 3, 3]"));
 }
 
 TEST_F(LoadWeightsTest, RefusesOtherRowsOutsideTheClassifier) {
   tensors_["bn1.weight"] = torch::ones({17});
-  EXPECT_THAT(refusal(), HasSubstr("tensor bn1.weight has shape [17], this network wants [16]"));
+  EXPECT_THAT(refusal(), HasSubstr("tensor bn1.weight has shape [17], this network needs [16]"));
 }
 
 TEST_F(LoadWeightsTest, RefusesNumbersThatAreNotFinite) {
@@ -149,25 +149,24 @@ TEST_F(LoadWeightsTest, RefusesNumbersThatAreNotFinite) {
   for (const double value : {std::numeric_limits<double>::quiet_NaN(), Infinity, -Infinity}) {
     tensors_["bn2.bias"] = reference_tensor("bn2.bias", {32});
     set_first("bn2.bias", value);
-    EXPECT_THAT(refusal(), HasSubstr("tensor bn2.bias holds NaN, infinity"));
+    EXPECT_THAT(refusal(), HasSubstr("tensor bn2.bias contains NaN, infinity"));
   }
 }
 
 TEST_F(LoadWeightsTest, RefusesNumbersTooLargeForFloat32) {
   tensors_["bn2.bias"] = tensors_["bn2.bias"].to(torch::kDouble);
   set_first("bn2.bias", 1e300);
-  EXPECT_THAT(refusal(), HasSubstr("tensor bn2.bias holds"));
+  EXPECT_THAT(refusal(), HasSubstr("tensor bn2.bias contains"));
 }
 
 TEST_F(LoadWeightsTest, RefusesIntegersForWeights) {
   tensors_["conv1.weight"] = torch::ones({16, 3, 3, 3}, torch::kChar);
-  EXPECT_THAT(refusal(),
-              HasSubstr("tensor conv1.weight is of type Char, this network wants Float"));
+  EXPECT_THAT(refusal(), HasSubstr("tensor conv1.weight has type Char, this network needs Float"));
 }
 
 TEST_F(LoadWeightsTest, RefusesFractionsForCounts) {
   tensors_["bn1.num_batches_tracked"] = torch::full({}, 0.5);
-  EXPECT_THAT(refusal(), HasSubstr("bn1.num_batches_tracked is of type Float, this network wants "
+  EXPECT_THAT(refusal(), HasSubstr("bn1.num_batches_tracked has type Float, this network needs "
                                    "Long"));
 }
 

@@ -179,7 +179,7 @@ TEST(MakeModel, GivesARowOfLogitsForEachImage) {
 
 TEST(MakeModel, RefusesAnUnknownName) {
   EXPECT_THAT(message_of<InvalidArgument>([] { (void)make_model("vgg", {}); }),
-              HasSubstr("model \"vgg\" is none of small-cnn, mlp, resnet18-cifar"));
+              HasSubstr("model \"vgg\" is not one of small-cnn, mlp, resnet18-cifar"));
 }
 
 }  // namespace
