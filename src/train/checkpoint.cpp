@@ -36,7 +36,7 @@ std::string to_text(const RunState& state) {
   json["step"] = state.step;
   json["samples_seen"] = state.samples_seen;
   if (state.forward_samples) json["forward_samples"] = *state.forward_samples;
-  // As bits: text would do, but must not be trusted to give back the same number.
+  // As bits, since a number written as text might not be read back exactly.
   json["class_loss_sum_bits"] = Json::array();
   for (const double sum : state.class_loss_sums) {
     json["class_loss_sum_bits"].push_back(std::bit_cast<std::uint64_t>(sum));
@@ -93,7 +93,7 @@ void copy_over(const fs::path& path, const TensorView& stored, const torch::Tens
   const torch::Tensor values = tensor_of(stored);
   if (values.sizes() != tensor.sizes() || values.scalar_type() != tensor.scalar_type()) {
     throw StateMismatch(
-        fmt::format("{}: tensor {} has shape {}, the network wants {}; resume with the network the "
+        fmt::format("{}: tensor {} has shape {}, the network needs {}; resume with the network the "
                     "run began with",
                     path.string(), stored.name, stored.shape, tensor.sizes().vec()));
   }
@@ -120,7 +120,7 @@ std::string frozen_text(const Engine& engine) {
 void sync_folder(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
-  ::fsync(descriptor);  // where a file system cannot, there is nothing more to do
+  ::fsync(descriptor);  // if the file system cannot, there is nothing more to do
   ::close(descriptor);
 }
 
@@ -132,7 +132,7 @@ bool Checkpoints::any() const { return !found().empty(); }
 
 void Checkpoints::save(const RunState& state, const Engine& engine, const Pruner& pruner) const {
   const fs::path target = folder_ / fmt::format(NamePattern, state.epoch, state.batch);
-  // It is there where the run was resumed from it and has not gone on yet.
+  // It exists if the run was resumed from it and has made no progress since.
   if (!fs::exists(target)) write(target, state, engine, pruner);
   std::error_code ignored;
   for (const fs::path& path : found()) {
@@ -146,26 +146,26 @@ void Checkpoints::write(const fs::path& target, const RunState& state, const Eng
   std::error_code error;
   fs::remove_all(temporary, error);
   fs::create_directories(temporary, error);
-  if (error) refuse_file(temporary, "cannot be made: {}", error.message());
+  if (error) refuse_file(temporary, "cannot be created: {}", error.message());
   save_tensors(temporary / TensorsName, engine.state(),
                {{StateKey, to_text(state)},
                 {FrozenKey, frozen_text(engine)},
                 {OptionsKey, to_text(options_)}});
   pruner.save(temporary / PrunerName);
   fs::rename(temporary, target, error);
-  if (error) refuse_file(target, "cannot be given its name: {}", error.message());
+  if (error) refuse_file(target, "cannot be renamed: {}", error.message());
   sync_folder(folder_);
 }
 
 void Checkpoints::require_same_options(const fs::path& path,
                                        const std::map<std::string, std::string>& metadata) const {
   const auto stored = metadata.find(OptionsKey);
-  if (stored == metadata.end()) return;  // of an older version
+  if (stored == metadata.end()) return;  // written by an older version
   const std::string difference =
       difference_of(options_from_text(path, stored->second), options_, Reader::File);
   if (difference.empty()) return;
   throw StateMismatch(
-      fmt::format("{}: was made with other options than options.toml has now: {}; put them back",
+      fmt::format("{}: was written with other options than options.toml has now: {}; restore them",
                   path.string(), difference));
 }
 

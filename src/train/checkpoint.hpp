@@ -14,28 +14,29 @@
 
 namespace rcap {
 
-/// Where a run stands between two batches, beside its tensors and its pruner. Order,
+/// Where a run stands between two batches, besides its tensors and its pruner. Order,
 /// augmentation and dropout are functions of (seed, epoch, sample or batch): there is no
 /// generator to remember.
 struct RunState {
   std::int64_t epoch = 0;  ///< the one under way
-  std::int64_t batch = 0;  ///< batches of it that are done
-  std::int64_t step = 0;   ///< batches of the run that are done
+  std::int64_t batch = 0;  ///< finished batches of that epoch
+  std::int64_t step = 0;   ///< finished batches of the run
   std::int64_t samples_seen = 0;
-  /// That went forward alone, for the method; nothing if an older checkpoint does not tell.
+  /// Samples that went forward only, for the method; empty in checkpoints of older versions.
   std::optional<std::int64_t> forward_samples = 0;
-  /// Of each class, over the samples of the epoch so far.
+  /// Sum of the losses of each class, over the samples of the epoch so far.
   std::vector<double> class_loss_sums;
   Seconds epoch_seconds;
-  Seconds run_seconds;  ///< of all that is done, the current epoch left out
+  Seconds run_seconds;  ///< of the run so far, without the current epoch
 };
 
-/// Checkpoints of one run: a folder each, `epoch-000012-batch-000345`, with the tensors
+/// Checkpoints of one run: a folder for each, `epoch-000012-batch-000345`, with the tensors
 /// (safetensors) and the pruner's state. A checkpoint is written under another name and renamed
-/// when it is complete and on disk; then the one before it goes. A crash at any moment leaves one.
+/// when it is complete and on disk; then the previous one is removed. A crash at any moment leaves
+/// one complete checkpoint.
 class Checkpoints {
  public:
-  /// @param options  of the run; a checkpoint remembers them
+  /// @param options  of the run; every checkpoint stores them
   Checkpoints(std::filesystem::path folder, TrainOptions options)
       : folder_(std::move(folder)), options_(std::move(options)) {}
 
@@ -44,9 +45,9 @@ class Checkpoints {
   /// @throws BadFile  names the file and the reason; the last checkpoint is still there
   void save(const RunState& state, const Engine& engine, const Pruner& pruner) const;
 
-  /// Takes over the newest checkpoint.
-  /// @throws BadFile, StateMismatch  it is damaged, of another network or method, or was made with
-  ///                                 other options: options.toml was edited since
+  /// Loads the newest checkpoint.
+  /// @throws BadFile, StateMismatch  it is damaged, belongs to another network or method, or was
+  ///                                 written with other options: options.toml was edited since
   [[nodiscard]] RunState load(Engine& engine, Pruner& pruner) const;
 
  private:

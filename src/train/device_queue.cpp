@@ -12,7 +12,7 @@
 namespace rcap {
 namespace {
 
-/// Has done everything at once, and its memory is the program's.
+/// Does everything at once, and its memory is the program's.
 class Processor final : public DeviceQueue {
  public:
   [[nodiscard]] torch::Device device() const override { return torch::kCPU; }
@@ -28,7 +28,7 @@ class Processor final : public DeviceQueue {
   }
 };
 
-/// All that a stream was given before this was made.
+/// Everything that a stream had been given when this was constructed.
 class WorkOfStream final : public DeviceWork {
  public:
   explicit WorkOfStream(const c10::Stream& stream) : event_(stream.device_type()) {
@@ -36,18 +36,18 @@ class WorkOfStream final : public DeviceWork {
   }
   [[nodiscard]] bool done() const override { return event_.query(); }
   void wait() override { event_.synchronize(); }
-  /// Lets a stream go on only when this is done; the program does not wait.
+  /// Makes a stream wait until this is done; the program itself does not wait.
   void block(const c10::Stream& stream) const { event_.block(stream); }
 
  private:
   c10::Event event_;
 };
 
-/// A device with streams, by the part of LibTorch that is the same for all of them: so it compiles
-/// without CUDA too.
+/// A device with streams, through the part of LibTorch that is the same for all such devices, so
+/// that it compiles without CUDA too.
 ///
-/// Batches come over in a stream of their own, while the network's stream computes. Losses go back
-/// in the network's stream, behind what computes them.
+/// Batches are copied to the device in a stream of their own, while the network's stream computes.
+/// Losses are copied back in the network's stream, after the work that computes them.
 class CudaDevice final : public DeviceQueue {
  public:
   explicit CudaDevice(torch::Device device)
@@ -61,13 +61,12 @@ class CudaDevice final : public DeviceQueue {
         torch::empty({static_cast<std::int64_t>(bytes)},
                      torch::TensorOptions().dtype(torch::kByte).pinned_memory(true));
     auto* const first = static_cast<std::byte*>(memory.mutable_data_ptr());
-    // LibTorch does not know that parts of the memory are being copied, and would give it to
-    // others.
+    // LibTorch does not know that parts of the memory are being copied, and would reuse it.
     return {first, [memory, streams = streams_, inputs = inputs_](std::byte*) {
               try {
                 streams.synchronizeStream(inputs);
               } catch (const c10::Error&) {
-                // The device is broken, which whoever uses it next is told.
+                // The device is broken; the next call that uses it will report that.
               }
             }};
   }
@@ -75,12 +74,12 @@ class CudaDevice final : public DeviceQueue {
   [[nodiscard]] PendingCopy to_device(const torch::Tensor& host) override {
     const c10::Stream network = streams_.getStream(device_);
     const c10::StreamGuard guard(inputs_);
-    // Memory that LibTorch pins it keeps until the copy is done.
+    // LibTorch keeps memory that it pinned itself until the copy is done.
     const torch::Tensor pinned = host.is_pinned() ? host : host.pin_memory();
     torch::Tensor copy = pinned.to(device_, /*non_blocking=*/true);
     auto work = std::make_unique<WorkOfStream>(inputs_);
     work->block(network);
-    copy.record_stream(network);  // its memory is not for the next copy before the network is done
+    copy.record_stream(network);  // keeps its memory from being reused until the network is done
     return PendingCopy(std::move(copy), std::move(work));
   }
 
@@ -94,8 +93,8 @@ class CudaDevice final : public DeviceQueue {
   }
 
  private:
-  /// Makes it the current device, so that no other one is touched.
-  /// @return a stream for what is copied to it
+  /// Makes it the current device, so that no other device is touched.
+  /// @return a stream for copies to it
   [[nodiscard]] c10::Stream start(torch::Device device) const {
     if (device.has_index()) streams_.setDevice(device);
     return streams_.getStreamFromGlobalPool(device, /*isHighPriority=*/false);
@@ -112,7 +111,7 @@ std::shared_ptr<DeviceQueue> open_device(const std::string& name) {
   if (name == "cpu") return std::make_shared<Processor>();
   const bool is_cuda = name == "cuda" || name.starts_with("cuda:");
   if (!is_cuda || name.find_first_not_of("0123456789", 5) < name.size() || name == "cuda:") {
-    throw InvalidArgument(fmt::format("device \"{}\" is none of cpu, cuda, cuda:N", name));
+    throw InvalidArgument(fmt::format("device \"{}\" is not one of cpu, cuda, cuda:N", name));
   }
   if (!torch::cuda::is_available()) {
     throw InvalidArgument(

@@ -10,7 +10,7 @@
 
 namespace rcap {
 
-/// Something that a device was given to do and may not have done yet.
+/// Work that was given to a device and may not be done yet.
 class DeviceWork {
  public:
   virtual ~DeviceWork() = default;
@@ -21,7 +21,7 @@ class DeviceWork {
 /// A copy from the program's memory to a device's or back, which may still be under way.
 class PendingCopy {
  public:
-  /// @param work  nothing where the copy is done
+  /// @param work  null if the copy is done
   explicit PendingCopy(torch::Tensor copy, std::unique_ptr<DeviceWork> work = nullptr)
       : copy_(std::move(copy)), work_(std::move(work)) {}
 
@@ -30,11 +30,11 @@ class PendingCopy {
     if (!done()) work_->wait();
   }
 
-  /// On a device it may be used at once: what a device is given later it does later.
+  /// On a device it may be used at once, because a device does its work in order.
   [[nodiscard]] const torch::Tensor& tensor() const noexcept { return copy_; }
 
-  /// The numbers of a copy in the program's memory; waits where they have not arrived. They hold as
-  /// long as the copy.
+  /// The numbers of a copy in the program's memory; waits if they have not arrived. They are valid
+  /// as long as the copy exists.
   template <class T>
   [[nodiscard]] std::span<const T> values() {
     wait();
@@ -46,37 +46,37 @@ class PendingCopy {
   std::unique_ptr<DeviceWork> work_;
 };
 
-/// A device, and the only way by which numbers come to it and back in a run: all that could wait
-/// for it is here.
+/// A device, and the only way in which numbers reach it and come back during a run: everything that
+/// might wait for the device is here.
 ///
-/// A processor has done what it was given when the call returns. A CUDA device goes on by itself,
-/// in the order in which it was given its work, and the program meanwhile prepares more.
+/// A processor has done its work when the call returns. A CUDA device works on its own, in the
+/// order in which it was given its work, while the program prepares more.
 class DeviceQueue {
  public:
   virtual ~DeviceQueue() = default;
 
   [[nodiscard]] virtual torch::Device device() const = 0;
 
-  /// Whether the device goes on by itself. Batches should then be made in `host_memory`, as levels,
-  /// in more than one place.
+  /// Whether the device works on its own. Batches should then be made in `host_memory`, as levels,
+  /// in more than one buffer.
   [[nodiscard]] virtual bool works_alone() const noexcept = 0;
 
-  /// Memory of the program that the device can copy without its help. It is given back after the
-  /// copies that were begun.
+  /// Memory of the program that the device can copy without the program's help. It is freed once
+  /// the copies that were started are done.
   [[nodiscard]] virtual std::shared_ptr<std::byte[]> host_memory(std::size_t bytes) = 0;
 
-  /// Begins to copy a contiguous tensor of the program to the device. It must stay as it is until
-  /// the copy is done; on a processor, where the copy is the tensor itself, as long as that is
-  /// used.
+  /// Starts to copy a contiguous tensor of the program to the device. The tensor must not change
+  /// until the copy is done; on a processor, where the copy is the tensor itself, as long as it is
+  /// in use.
   [[nodiscard]] virtual PendingCopy to_device(const torch::Tensor& host) = 0;
 
-  /// Begins to copy what the device computes to the program's memory. Copies are done in the order
-  /// in which they were begun.
+  /// Starts to copy what the device computes to the program's memory. Copies finish in the order
+  /// in which they were started.
   [[nodiscard]] virtual PendingCopy to_host(const torch::Tensor& tensor) = 0;
 };
 
 /// @param name  cpu, cuda or cuda:N
-/// @throws InvalidArgument  another name, or a device that is not there
+/// @throws InvalidArgument  another name, or a device that does not exist
 [[nodiscard]] std::shared_ptr<DeviceQueue> open_device(const std::string& name);
 
 }  // namespace rcap

@@ -28,7 +28,7 @@ void check_precision(Precision precision, const torch::Device& device) {
       "emulated and slower than fp32; use fp32");
 }
 
-/// Within it operations that are safe in bf16 run in bf16.
+/// While it exists, operations that are safe in bf16 run in bf16.
 class Autocast {
  public:
   Autocast(Precision precision, c10::DeviceType device)
@@ -105,7 +105,7 @@ std::span<const float> as_span(const torch::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-/// The first numbers, one for each channel of an image; none where images come normalised.
+/// The first numbers, one per channel of an image; none if images come normalised.
 torch::Tensor per_channel(std::span<const float> numbers, int channels, torch::Device device) {
   const std::size_t count = std::min(numbers.size(), static_cast<std::size_t>(channels));
   return torch::tensor(std::vector(numbers.begin(), numbers.begin() + count)).to(device);
@@ -129,13 +129,13 @@ Engine::Engine(const TrainOptions& options, ImageShape shape, ClassId class_coun
   check_precision(precision_, device_->device());
 }
 
-/// Its copies were begun a step ago, so this hardly ever waits.
+/// Its copies were started a step ago, so this hardly ever waits.
 void Engine::release_last_batch() {
   for (PendingCopy& copy : inputs_) copy.wait();
   inputs_.clear();
 }
 
-/// Begins to copy a part of a batch to the device.
+/// Starts to copy a part of a batch to the device.
 template <class T>
 torch::Tensor Engine::hand_over(std::span<const T> values) {
   // Read only; LibTorch has no view of constant memory.
@@ -150,8 +150,8 @@ torch::Tensor Engine::numbers_of(const Batch& batch) {
   const std::vector<std::int64_t> sizes{static_cast<std::int64_t>(batch.ids.size()), shape_.height,
                                         shape_.width, shape_.channels};
   if (batch.levels.empty()) return hand_over(batch.images).view(sizes);
-  // As `scale_levels` does. A tensor divides as the processor does; dividing by a number, CUDA
-  // multiplies by its inverse.
+  // As `scale_levels` does. The divisors are tensors so that CUDA divides as the processor does:
+  // to divide by a plain number, it multiplies by the inverse.
   return hand_over(batch.levels)
       .view(sizes)
       .to(torch::kFloat)
@@ -279,7 +279,7 @@ PendingCopy Engine::evaluation_losses(const Batch& batch) {
 NamedTensors Engine::state() const {
   NamedTensors state;
   for (const auto& item : network_->named_parameters()) {
-    // Frozen ones come from the weight file again.
+    // Frozen parameters are read from the weight file again.
     if (item.value().requires_grad()) state.emplace_back("model." + item.key(), item.value());
   }
   for (const auto& item : network_->named_buffers()) {

@@ -15,28 +15,28 @@
 
 namespace rcap {
 
-/// A network, its optimiser and the device they are on: all that computes in a run.
+/// A network, its optimiser and the device they are on: everything that computes in a run.
 ///
 /// A batch may go through the network in parts, each with its gradients added to those of the
-/// parts before, so that only one part's outputs take memory at a time. Batch norm then sees a
+/// parts before, so that only one part's outputs take memory at a time. Batch norm then sees one
 /// part at a time.
 ///
-/// Nothing here but `logits`, `probabilities` and `state` waits for the device: what a function
-/// returns may still be under way. So may be the batch that it was given, which must hold until the
-/// next one has been given.
+/// Only `logits`, `probabilities` and `state` wait for the device: what other functions return may
+/// still be under way. So may the batch that was passed in, which must stay valid until the next
+/// one has been passed.
 class Engine {
  public:
-  /// @param normalization  of batches that come as levels; others are normalised already
-  /// @param device         where it computes; nothing opens that of the options
-  /// @throws InvalidArgument  an unknown network, a device or precision that is not there
+  /// @param normalization  for batches that come as levels; others are normalised already
+  /// @param device         where it computes; null opens the device of the options
+  /// @throws InvalidArgument  an unknown network, a device or precision that is not available
   Engine(const TrainOptions& options, ImageShape shape, ClassId class_count,
          const Normalization& normalization = {}, std::shared_ptr<DeviceQueue> device = nullptr);
 
   /// Computes the loss of each sample of a batch, for `update` to learn from.
   ///
-  /// @param weights  a factor of each sample's loss, or none; the sum is divided by the size
-  ///                 of the batch all the same
-  /// @param seed     of what the network draws by chance (dropout)
+  /// @param weights  a factor for each sample's loss, or none; either way the sum is divided by the
+  ///                 size of the batch
+  /// @param seed     of what the network draws at random (dropout)
   /// @return one loss (float) per sample, before any weight
   PendingCopy forward(const Batch& batch, std::span<const float> weights, std::uint64_t seed);
   /// The outputs of the last `forward`, one row per sample, on the processor.
@@ -44,12 +44,12 @@ class Engine {
   /// The same as probabilities.
   [[nodiscard]] std::span<const float> probabilities();
 
-  /// Takes one step down the mean of the last `forward`'s weighted losses.
+  /// Takes one optimizer step on the mean of the last `forward`'s weighted losses.
   void update(double learning_rate);
 
-  /// Losses of untrained samples: no gradients, no dropout, batch norm on the statistics of
-  /// the batch (an untrained network's own mean nothing). Between `begin_initial_pass` and
-  /// `end_initial_pass`, which makes batch norm forget what it has seen in between.
+  /// Losses of samples before training: no gradients, no dropout, batch norm with the statistics of
+  /// the batch (an untrained network's own are meaningless). Call it between `begin_initial_pass`
+  /// and `end_initial_pass`, which makes batch norm forget what it has seen in between.
   void begin_initial_pass();
   PendingCopy initial_losses(const Batch& batch);
   void end_initial_pass();
@@ -60,10 +60,10 @@ class Engine {
   /// The loss (float) of each sample in evaluation mode.
   PendingCopy evaluation_losses(const Batch& batch);
 
-  /// What loading the weights to start from had to say, or nothing.
+  /// Remarks from loading the weights to start from, if any.
   [[nodiscard]] const std::vector<std::string>& remarks() const noexcept { return remarks_; }
 
-  /// Tells the frozen parameters from others; 0 where none are frozen.
+  /// A checksum of the frozen parameters; 0 if none are frozen.
   [[nodiscard]] std::uint64_t frozen_fingerprint() const noexcept { return frozen_fingerprint_; }
 
   /// Everything that training changes; the tensors themselves.
@@ -86,7 +86,7 @@ class Engine {
   bool channels_last_;
   std::int64_t part_size_;  ///< a batch goes through the network in parts of this size
   ImageShape shape_;
-  torch::Tensor most_;  ///< the highest level, on the device as the next two
+  torch::Tensor most_;  ///< the highest level; on the device, like the next two
   torch::Tensor mean_;
   torch::Tensor deviation_;
   std::vector<std::string> remarks_;

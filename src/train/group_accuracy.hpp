@@ -6,10 +6,10 @@
 
 namespace rcap {
 
-/// Counts right answers group by group; a group is a class unless the data set says more.
+/// Counts right answers group by group; a group is a class unless the data set has other groups.
 ///
-/// A group with fewer than `least_size` samples does not count as one: the accuracy of a single
-/// sample is 0 or 1, and as the worst of all it would say nothing about the others.
+/// A group with fewer than `least_size` samples does not count: the accuracy of a single sample is
+/// 0 or 1, which says nothing when it is the worst of all.
 class GroupAccuracy {
  public:
   explicit GroupAccuracy(std::size_t group_count, std::int64_t least_size = 1)
@@ -28,9 +28,9 @@ class GroupAccuracy {
   [[nodiscard]] double worst() const;
   /// The unweighted mean of the groups that count.
   [[nodiscard]] double average() const;
-  /// The mean of the groups that count, each weighing as much as given.
+  /// The mean of the groups that count, with these weights.
   [[nodiscard]] double weighted(std::span<const std::int64_t> weights) const;
-  /// Right answers over samples, groups aside.
+  /// Right answers over samples, regardless of groups.
   [[nodiscard]] double overall() const;
 
  private:

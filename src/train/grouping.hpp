@@ -9,10 +9,10 @@
 
 namespace rcap {
 
-/// The group of each sample of a split: its class, or its group where asked for.
+/// The group of each sample of a split: its class, or its group if `group_by` says so.
 [[nodiscard]] std::span<const ClassId> groups_of(const Split& split, GroupBy group_by) noexcept;
 
-/// What these groups are called.
+/// The names of these groups.
 [[nodiscard]] std::span<const std::string> group_names(const Dataset& dataset,
                                                        GroupBy group_by) noexcept;
 

@@ -24,7 +24,7 @@ constexpr std::size_t FollowedCount = 10;
 constexpr std::int64_t Hidden = 16;
 constexpr std::int64_t BatchSize = 10;
 constexpr double LearningRate = 0.01;
-// Classes on a circle, near enough for some examples to lie on the wrong side.
+// Classes on a circle, close enough together for some examples to lie on the wrong side.
 constexpr double CircleRadius = 1.5;
 constexpr double Spread = 0.8;
 
@@ -33,8 +33,8 @@ struct Examples {
   torch::Tensor labels;
 };
 
-/// Close to normal: twelve uniform numbers added up. No library function is in it, so that it
-/// is the same everywhere.
+/// Close to normal: the sum of twelve uniform numbers. It uses no library function, so that it is
+/// the same everywhere.
 double normal(const RandomStream& stream, SampleId id) {
   double sum = -6;
   for (SampleId i = 0; i < 12; ++i) sum += stream.uniform(12 * id + i);

@@ -15,13 +15,13 @@ struct LossGradientOptions {
   std::int64_t epochs = 100;  ///< at least 1
 };
 
-/// One example while the network trains. Place e of the rows is the moment after e epochs, so
-/// place 0 is the untrained network.
+/// One example while the network trains. Entry e of each vector is from after e epochs, so entry 0
+/// is from the untrained network.
 struct ExampleTrace {
   SampleId example = 0;
   ClassId label = 0;
   std::vector<double> losses;
-  /// Of the gradient of this example's loss by all parameters, at the same moment.
+  /// Norm of the gradient of this example's loss with respect to all parameters, at the same time.
   std::vector<double> gradient_norms;
 };
 

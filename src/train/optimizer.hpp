@@ -15,10 +15,10 @@ class Optimizer {
  public:
   Optimizer(const TrainOptions& options, std::vector<torch::Tensor> parameters);
 
-  /// Updates the parameters by their gradients and drops these.
+  /// Updates the parameters by their gradients and drops the gradients.
   void step(double learning_rate);
 
-  /// What it remembers; the tensors themselves, to be read and written.
+  /// Everything it remembers: the tensors themselves, to be read and written.
   [[nodiscard]] NamedTensors state() const;
 
  private:
@@ -27,7 +27,7 @@ class Optimizer {
   bool nesterov_;
   double weight_decay_;
   std::vector<torch::Tensor> parameters_;
-  std::vector<torch::Tensor> first_moments_;   ///< momentum of SGD, if it has some
+  std::vector<torch::Tensor> first_moments_;   ///< of AdamW, or the momentum of SGD if it has any
   std::vector<torch::Tensor> second_moments_;  ///< AdamW only
   std::vector<torch::Tensor> step_counts_;     ///< AdamW only
 };

@@ -19,7 +19,7 @@
 namespace rcap {
 namespace {
 
-constexpr const char* ForImages = "is for images; a table has rows of numbers, leave it out";
+constexpr const char* ForImages = "is for images; a table has none, so leave it out";
 
 template <class Entries>
 std::string names_of(const Entries& entries) {
@@ -45,30 +45,31 @@ void list_data_options(OptionFields& fields, TrainOptions& options) {
   const bool has_images = !trains_on_table(options);
   fields.group("What");
   fields.text("dataset", options.dataset, "NAME", names_of(datasets()));
-  fields.path("data", options.data, "PATH", "where its files are; of a table the file itself too");
+  fields.path("data", options.data, "PATH",
+              "folder of its files, or the file itself if packed or a table");
   fields
       .text("label_column", options.label_column, "NAME",
-            "table: the column of the classes; of a .npy file its number [label; the last]")
-      .applies_if(!has_images, "is for tables: only the data set table has such a column");
+            "table: the column of the classes; in a .npy file, its number [label; the last]")
+      .applies_if(!has_images, "is for tables: only the data set table has a label column");
   fields.count("train_samples", options.train_samples, "N",
-               "keep N training samples, classes in proportion [all]");
+               "keep N training samples, every class in proportion [all]");
   fields.number("imbalance", options.imbalance, "F",
                 "make it long-tailed: largest class F times the smallest", Range::at_least(1));
   fields.number("hold_out", options.hold_out, "P",
-                "keep the part P of every class's training samples out of the training",
+                "set aside the fraction P of every class's training samples, never trained on",
                 Range::between(0, 0.5));
   fields.choice("evaluate", options.evaluate, {"test", "held-out"},
-                "what accuracies are of: the test part, or what is held out");
+                "measure accuracies on the test samples, or on those held out");
   fields.count("min_test_samples", options.min_test_samples, "N",
-               "groups with fewer samples to evaluate with do not count in worst and average",
+               "groups with fewer evaluated samples do not count in worst and average",
                Range::at_least(1));
   fields.number("label_noise", options.label_noise, "P",
-                "change the part P of the labels trained on to other classes",
+                "change the fraction P of the training labels to other classes",
                 Range::proper_part());
   fields.flag("skip_bad", options.skip_bad, "leave out images that cannot be decoded")
       .applies_if(has_images, ForImages);
   fields.choice("group_by", options.group_by, {"class", "group"},
-                "what the budget is split over and accuracy told for");
+                "what the budget is split over and accuracy is reported for");
 }
 
 void list_image_options(OptionFields& fields, TrainOptions& options) {
@@ -76,19 +77,19 @@ void list_image_options(OptionFields& fields, TrainOptions& options) {
   fields.group("Images");
   fields.applies_if(!trains_on_table(options), ForImages);
   fields.flag("fast_decode", options.fast_decode,
-              "decode JPEGs at a fraction of their size; close to, not equal to the whole");
-  fields.count("center_crop", options.center_crop, "C", "cut out the central C x C first; 0: no",
-               size);
+              "decode JPEGs at a fraction of their size; pixels differ slightly");
+  fields.count("center_crop", options.center_crop, "C",
+               "first cut out the central C x C square; 0: do not", size);
   fields.count("resize", options.resize, "S", "shorter side before the crop; 0: the image size",
                size);
   fields.choice("interpolation", options.interpolation, {"bilinear", "bicubic"},
-                "of the resize, antialiased");
+                "interpolation of the resize, antialiased");
   fields.count("image_size", options.image_size, "S",
-               "side of the images a network sees; needed where they differ in size", size);
-  fields.flag("random_crop", options.random_crop, "crop anywhere in training, or centrally");
+               "side of the images a network sees; needed if they differ in size", size);
+  fields.flag("random_crop", options.random_crop, "in training, crop at random; off: centrally");
   fields.count("crop_padding", options.crop_padding, "P",
-               "random crop after P zeros were put around", Range::between(0, 1024));
-  fields.flag("flip", options.flip, "flip every second image");
+               "zeros around the image before the random crop", Range::between(0, 1024));
+  fields.flag("flip", options.flip, "mirror each image with probability 1/2");
   fields.flag("trivial_augment", options.trivial_augment,
               "one random operation on each image (TrivialAugmentWide)");
 }
@@ -111,23 +112,23 @@ void list_selection_options(OptionFields& fields, TrainOptions& options) {
                               methods_that([](auto& m) { return !m.meets_rate; })));
   fields
       .number("loss_scale", options.loss_scale, "F",
-              "factor of the losses that the method is told; the training is what it is",
+              "factor of the losses that the method gets; training itself does not change",
               Range::between(1e-6, 1e6))
       .applies_if(prunes, no_method);
   const std::string scored = methods_that([](auto& m) { return m.needs_scores != Scores::None; });
   fields
       .path("scores", options.scores, "FILE",
-            fmt::format("{}: scores of an earlier run, else a scoring run is made", scored))
+            fmt::format("{}: scores of an earlier run [a scoring run makes them]", scored))
       .applies_if(prunes && needs_scores(options.method),
-                  fmt::format("is for methods that choose by scores: {}", scored));
+                  fmt::format("is for methods that select by scores: {}", scored));
   fields.list("make_scores", options.make_scores, "METHODS",
-              "e.g. ccs,metriq,tdds: train on everything, leave their scores in the results, stop");
+              "e.g. ccs,metriq,tdds: train on everything, write the scores they need, stop");
   const bool listens =
       !prunes || (method != nullptr && method->needs_scores == Scores::Divergences);
-  fields.applies_if(listens, "is for tdds: how its scoring run listens");
-  fields.count("score_epochs", options.score_epochs, "T", "tdds: epochs listened to",
+  fields.applies_if(listens, "is for the scoring run of tdds");
+  fields.count("score_epochs", options.score_epochs, "T", "tdds: epochs its scores are made from",
                Range::at_least(1));
-  fields.count("score_window", options.score_window, "J", "tdds: epochs in a window",
+  fields.count("score_window", options.score_window, "J", "tdds: epochs per window",
                Range::at_least(1));
 }
 
@@ -135,51 +136,52 @@ void list_training_options(OptionFields& fields, TrainOptions& options) {
   fields.group("Training");
   fields.text("model", options.model, "NAME", "see rcap model list");
   fields.path("weights", options.weights, "FILE",
-              "weights to start from, safetensors or .pth; another head is left out");
+              "weights to start from, safetensors or .pth; a head of another size is skipped");
   fields.number("head_scale", options.head_scale, "F",
-                "factor of the last layer's weights at the start: above 1 first losses are high",
+                "factor of the last layer's initial weights; above 1 makes the first losses high",
                 Range::above(0));
   fields.applies_if(options.model == "dinov2-mlp", "is for the network dinov2-mlp");
   list_options(fields, options.dino);
   fields.applies_if(true, {});
-  fields.count("epochs", options.epochs, "E", "epochs, the same for every method",
+  fields.count("epochs", options.epochs, "E", "number of epochs, the same for every method",
                Range::between(1, MostEpochs));
   fields.count("batch_size", options.batch_size, "B", "samples per step",
                Range::between(1, 2'147'483'647));
   fields.count("grad_accumulation", options.grad_accumulation, "K",
                "compute a batch in K parts, to save memory", Range::at_least(1));
-  fields.choice("optimizer", options.optimizer, {"sgd", "adamw"}, "how weights change");
+  fields.choice("optimizer", options.optimizer, {"sgd", "adamw"}, "how weights are updated");
   fields.number("lr", options.lr, "LR", "learning rate at the start", Range::above(0));
   const bool has_momentum = options.optimizer == OptimizerKind::Sgd;
-  fields.number("momentum", options.momentum, "M", "of sgd", Range::proper_part())
+  fields.number("momentum", options.momentum, "M", "sgd: momentum", Range::proper_part())
       .applies_if(has_momentum, "is for the optimizer sgd");
-  fields.flag("nesterov", options.nesterov, "Nesterov's momentum, of sgd")
+  fields.flag("nesterov", options.nesterov, "sgd: Nesterov momentum")
       .applies_if(has_momentum, "is for the optimizer sgd");
-  fields.number("weight_decay", options.weight_decay, "W", "pull of all weights to 0",
+  fields.number("weight_decay", options.weight_decay, "W", "weight decay of all parameters",
                 Range::at_least(0));
   fields.choice("schedule", options.schedule, {"cosine", "cosine-epoch", "constant"},
-                "how the rate falls: after each batch, after each epoch, not");
+                "when the learning rate falls: after each batch, after each epoch, never");
 }
 
 void list_machine_options(OptionFields& fields, TrainOptions& options) {
   fields.group("Run");
-  fields.count("seed", options.seed, "S", "of weights, order, augmentation and selection");
+  fields.count("seed", options.seed, "S", "seed of weights, order, augmentation and selection");
   fields.count("threads", options.threads, "N",
-               "threads; sums round differently with another number, so results differ slightly",
+               "number of threads; sums round differently with another number, so results differ "
+               "slightly",
                Range::between(1, 4096));
   fields.text("device", options.device, "NAME", "cpu cuda cuda:N");
-  fields.choice("precision", options.precision, {"fp32", "bf16"}, "of the arithmetic");
+  fields.choice("precision", options.precision, {"fp32", "bf16"}, "precision of the arithmetic");
   fields.flag("channels_last", options.channels_last,
-              "memory format that is faster on most machines");
+              "channels-last memory format, faster on most machines");
   fields.count("evaluate_every", options.evaluate_every, "K",
-               "epochs between evaluations; always after the last; 0: a tenth of the run",
+               "epochs between evaluations, one always after the last; 0: a tenth of the run",
                Range::at_least(0));
   fields
-      .count("data_workers", options.data_workers, "N", "threads that decode [threads]",
+      .count("data_workers", options.data_workers, "N", "threads that decode images [threads]",
              Range::between(1, 4096))
       .shapes_no_result();
   fields
-      .number("checkpoint_seconds", options.checkpoint_seconds, "T", "between checkpoints",
+      .number("checkpoint_seconds", options.checkpoint_seconds, "T", "seconds between checkpoints",
               Range::at_least(0))
       .shapes_no_result();
 }
@@ -189,7 +191,7 @@ const std::string* find_word(std::span<const GivenOption> given, std::string_vie
   return found == given.end() ? nullptr : &found->word;
 }
 
-/// The words of the options that apply, have a value and are wanted.
+/// The words of the options that apply, have a value and satisfy `is_wanted`.
 template <class Wanted>
 std::vector<GivenOption> words_that(TrainOptions options, Wanted is_wanted) {
   OptionFields fields;
@@ -209,12 +211,12 @@ const Preset& preset_of(std::span<const GivenOption> given, Reader reader) {
                                                    : presets().front();
 }
 
-/// Sets what decides which other options there are.
+/// Sets the options that decide which other options there are.
 void set_kinds(TrainOptions& options, std::span<const GivenOption> given, Reader reader) {
   for (const char* name : {"make_scores", "dataset", "method", "model", "optimizer"}) {
     const std::string* word = find_word(given, name);
     if (word == nullptr) continue;
-    OptionFields fields;  // anew, since each decides what applies after it
+    OptionFields fields;  // a new list, since each decides which of the later ones apply
     list_run_options(fields, options);
     fields.find(name)->set(*word, reader);
   }
@@ -240,16 +242,16 @@ void check_combinations(const TrainOptions& options, Reader reader) {
           fmt::format("at least {}, {}", spelled("image_size"), options.image_size));
   require(options.evaluate == Evaluate::Test || options.hold_out > 0,
           fmt::format("{} held-out with {}", spelled("evaluate"), spelled("hold_out")),
-          options.hold_out, "above 0: nothing is held out to evaluate with");
+          options.hold_out, "above 0: otherwise there is nothing to evaluate on");
   for (const std::string& method : options.make_scores) {
     if (needs_scores(method)) continue;
     throw InvalidArgument(fmt::format(
-        "{}: \"{}\" is no method that chooses by scores; these are {}", spelled("make_scores"),
+        "{}: \"{}\" does not select by scores; the methods that do are {}", spelled("make_scores"),
         method, methods_that([](auto& m) { return m.needs_scores != Scores::None; })));
   }
 }
 
-/// An empty word would be written as nothing, and nothing is read as the default.
+/// An empty word would be written as no value at all, which is read as the default.
 void require_words(std::span<const GivenOption> given, Reader reader) {
   if (std::ranges::none_of(given, &std::string::empty, &GivenOption::word)) return;
   TrainOptions plain;
@@ -259,12 +261,12 @@ void require_words(std::span<const GivenOption> given, Reader reader) {
     const Option* option = defaults.find(name);
     if (!word.empty() || option == nullptr || option->word().empty()) continue;
     throw InvalidArgument(
-        fmt::format("{} is empty; leave it out to have {}", spell(name, reader), option->word()));
+        fmt::format("{} is empty; leave it out to get {}", spell(name, reader), option->word()));
   }
 }
 
-/// options.toml is TOML, which is UTF-8: another path or name could be written, but never read
-/// again.
+/// options.toml is TOML, which is UTF-8: a path or name in another encoding could be written, but
+/// not read back.
 void require_utf8(const TrainOptions& options, Reader reader) {
   for (const auto& [name, word] : words_of(options)) {
     require(is_utf8(word), spell(name, reader), in_quotes(word), "UTF-8; rename it");
@@ -289,12 +291,12 @@ void list_options(OptionFields& fields, TrainOptions& options) {
   if (method == nullptr || !options.make_scores.empty()) return;
   OptionFields own;
   method->list_options(own, options.pruner);
-  fields.append(own);  // without the seed, epochs and batch size of the run
+  fields.append(own);  // without seed, epochs and batch size, which are those of the run
 }
 
 void list_preset(OptionFields& fields, std::string& preset) {
   fields.text("preset", preset, "NAME",
-              names_of(presets()) + "; sets what other options leave open");
+              names_of(presets()) + "; sets whatever other options leave open");
 }
 
 TrainOptions make_options(std::span<const GivenOption> given, Reader reader) {
@@ -305,7 +307,7 @@ TrainOptions make_options(std::span<const GivenOption> given, Reader reader) {
   const std::string preset_data = options.dataset;
   set_kinds(options, given, reader);
   if (options.dataset != preset_data && find_word(given, "preset") == nullptr) {
-    options.imbalance = 1;  // the long tail belongs to the default preset's own data
+    options.imbalance = 1;  // the default preset's long tail is for its own data only
   }
   const MethodInfo& method = require_method(options.method);
   std::string ignored;
@@ -336,7 +338,7 @@ TrainOptions make_options_to_go_on(std::span<const GivenOption> stored,
   list_preset(fields, ignored);
   set_options(fields, require_method(begun.method), given, reader);
   if (const std::string difference = difference_of(begun, options, reader); !difference.empty()) {
-    throw StateMismatch(fmt::format("the run was begun with other options: {}", difference));
+    throw StateMismatch(fmt::format("the run began with other options: {}", difference));
   }
   check_options(options, reader);
   return options;
@@ -387,7 +389,7 @@ std::string to_toml(const TrainOptions& options) {
 
 std::string difference_of(const TrainOptions& before, const TrainOptions& after, Reader reader) {
   const auto words = [&](TrainOptions options) {
-    // What is left open may be as it was written out before.
+    // An option left open equals its value spelled out in the other run.
     const bool same_evaluations =
         completed(before).evaluate_every == completed(after).evaluate_every;
     if (same_evaluations) options = completed(std::move(options));
@@ -420,8 +422,8 @@ bool lacks_weights(std::span<const GivenOption> given) {
 void require_weights(const TrainOptions& options) {
   if (options.model == "dinov2-mlp" && options.weights.empty()) {
     throw InvalidArgument(
-        "the network dinov2-mlp trains a head on a frozen backbone, which must know something: "
-        "give its weights (docs/models.md tells where they come from)");
+        "the network dinov2-mlp trains a head on a frozen backbone, so the backbone must be "
+        "pretrained: give its weights (docs/models.md says where to get them)");
   }
 }
 

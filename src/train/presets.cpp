@@ -24,7 +24,7 @@ void apply_fashion_mnist_lt(TrainOptions& options) {
   options.lr = 0.05;
 }
 
-/// The same for every table. With SGD classes of ten rows in 40,000 are not learnt in 20 epochs.
+/// The same for every table. With SGD, classes of ten rows in 40,000 are not learnt in 20 epochs.
 void apply_table(TrainOptions& options) {
   options.dataset = "table";
   options.imbalance = 1;
@@ -35,7 +35,7 @@ void apply_table(TrainOptions& options) {
   options.lr = 3e-3;
 }
 
-/// What repeats the paper takes its rule, and its pass before training.
+/// Presets that repeat the paper use its rule and its pass before training.
 void apply_paper(TrainOptions& options) {
   options.pruner.rcap.class_share = ClassShare::Paper;
   options.pruner.rcap.initial_loss = InitialLoss::Forward;
@@ -54,8 +54,8 @@ void apply_cifar(TrainOptions& options, const char* dataset) {
   options.lr = 0.1;
 }
 
-/// What the paper's four experiments on photographs have in common. Where it is silent: the
-/// sizes 256 and 224, a cosine by batch.
+/// What the paper's four experiments on photographs have in common. The paper does not give the
+/// sizes, here 256 and 224, nor the schedule, here a cosine by batch.
 void apply_photographs(TrainOptions& options, const char* dataset, const char* model) {
   apply_paper(options);
   options.dataset = dataset;
@@ -149,14 +149,14 @@ const Preset& find_preset(std::string_view name, Reader reader) {
     if (preset.name == name) return preset;
     names.emplace_back(preset.name);
   }
-  throw InvalidArgument(fmt::format("{} \"{}\" is none of {}{}", spell("preset", reader), name,
+  throw InvalidArgument(fmt::format("{} \"{}\" is not one of {}{}", spell("preset", reader), name,
                                     fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 std::optional<double> preset_beta(const Preset& preset, double pruning_rate) noexcept {
   for (std::size_t i = 0; i < Rates.size(); ++i) {
-    const bool is_told = preset.beta[i] > 0;
-    if (is_told && std::abs(Rates[i] - pruning_rate) < 1e-9) return preset.beta[i];
+    const bool is_given = preset.beta[i] > 0;
+    if (is_given && std::abs(Rates[i] - pruning_rate) < 1e-9) return preset.beta[i];
   }
   return std::nullopt;
 }

@@ -25,7 +25,7 @@ struct NamedSeconds {
 
 constexpr const char* ChecksumKey = "checksum";
 
-/// Of the values, not of the text: indenting a summary differently changes nothing.
+/// Of the values, not of the text: it does not depend on indentation.
 std::string checksum_of(const Json& json) {
   const std::string text = json.dump();
   return fmt::format("{:08x}", io::crc32c(std::as_bytes(std::span(text))));
@@ -175,7 +175,7 @@ void from_json(const Json& json, Summary& summary) {
   const Json& beta = json.at("beta");
   summary.beta = beta.is_null() ? std::nullopt : std::optional(beta.get<double>());
   json.at("seed").get_to(summary.seed);
-  // Older summaries are of test samples and right labels, and do not say so.
+  // Older summaries lack these keys: they are of test samples and right labels.
   summary.evaluated_on = json.value("evaluated_on", "test");
   summary.min_test_samples = json.value("min_test_samples", std::int64_t{1});
   summary.held_out_count = json.value("held_out_count", std::int64_t{0});

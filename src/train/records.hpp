@@ -11,12 +11,12 @@
 
 namespace rcap {
 
-/// What an evaluation found; a group without samples has an accuracy of NaN, null in JSON.
+/// The result of an evaluation; a group without samples has an accuracy of NaN, null in JSON.
 struct Evaluation {
   double accuracy = 0;
   double worst_group_accuracy = 0;
   double average_group_accuracy = 0;
-  /// Groups weighted by their part of the training samples; where groups are not the classes.
+  /// Groups weighted by their fraction of the training samples; only if groups are not the classes.
   std::optional<double> adjusted_average_accuracy;
   std::vector<double> group_accuracy;
 };
@@ -37,11 +37,11 @@ struct Seconds {
   Seconds& operator+=(const Seconds& other) noexcept;
 };
 
-/// Samples that went through the network, each time counted; evaluations are left out. Unlike
+/// Samples that went through the network, counted each time; evaluations are not included. Unlike
 /// seconds they are the same on every machine.
 struct SampleCost {
   std::int64_t trained = 0;  ///< forward and backward
-  std::int64_t forward = 0;  ///< forward alone
+  std::int64_t forward = 0;  ///< forward only
 
   SampleCost& operator+=(const SampleCost& other) noexcept {
     trained += other.trained;
@@ -57,8 +57,8 @@ struct EpochRecord {
   double train_loss = 0;  ///< mean over the selected samples, without weights
   std::int64_t selected = 0;
   std::vector<std::int64_t> class_counts;
-  /// Mean loss of the selected samples of each class, each as it was when the sample's batch
-  /// came; NaN for a class without any.
+  /// Mean loss of the selected samples of each class, each loss as it was when the sample's batch
+  /// was trained on; NaN for a class without any.
   std::vector<double> class_losses;
   std::optional<Evaluation> evaluation;
   Seconds seconds;
@@ -71,20 +71,19 @@ struct Summary {
   std::string model;
   std::string group_by;  ///< "class" or "group"
   std::string method;
-  std::string class_share;  ///< of rcap, else empty
+  std::string class_share;  ///< of rcap; empty for other methods
   double pruning_rate = 0;
   std::optional<double> beta;  ///< of rcap
   std::uint64_t seed = 0;
-  std::string evaluated_on = "test";  ///< what accuracies are of: "test" or "held-out"
+  std::string evaluated_on = "test";  ///< what accuracies are measured on: "test" or "held-out"
   std::int64_t min_test_samples = 1;  ///< groups with fewer do not count in worst and average
   std::int64_t held_out_count = 0;    ///< training samples that were not trained on
-  std::int64_t changed_labels = 0;    ///< labels trained on that were made wrong
+  std::int64_t changed_labels = 0;    ///< training labels that were made wrong
   std::int64_t n_train = 0;           ///< without those held out
   std::int64_t keep_count = 0;
   std::int64_t epochs = 0;
   std::int64_t samples_seen = 0;  ///< trained on in its epochs
-  /// Of the whole run, its scoring run included; nothing where it was not counted, as in older
-  /// runs.
+  /// Of the whole run, including its scoring run; empty if it was not counted, as in older runs.
   std::optional<SampleCost> cost;
   std::vector<std::string> group_names;
   std::vector<std::int64_t> group_sizes;        ///< of the evaluation split
@@ -93,7 +92,7 @@ struct Summary {
   Seconds seconds;
 };
 
-// Both ways are exact: a record read back is the record written.
+// Both directions are exact: a record read back equals the record written.
 void to_json(nlohmann::ordered_json& json, const Evaluation& evaluation);
 void to_json(nlohmann::ordered_json& json, const Seconds& seconds);
 void to_json(nlohmann::ordered_json& json, const EpochRecord& record);
@@ -110,7 +109,7 @@ void from_json(const nlohmann::ordered_json& json, Summary& summary);
 [[nodiscard]] Summary summary_from_text(const std::filesystem::path& path, std::string_view text);
 
 /// The records of `epochs.jsonl`.
-/// @throws BadFile  a line is no record; begins with `path` and tells which
+/// @throws BadFile  a line is not a record; begins with `path` and names the line
 [[nodiscard]] std::vector<EpochRecord> epochs_from_text(const std::filesystem::path& path,
                                                         std::string_view text);
 

@@ -42,14 +42,14 @@ int open_or_fail(const fs::path& path, int flags) {
   return descriptor;
 }
 
-/// The folder's lock; the folder is made if need be.
+/// Opens the folder's lock; creates the folder if needed.
 int open_lock(const fs::path& folder) {
   make_folder(folder);
   return open_or_fail(folder / run_files::Lock, O_RDWR | O_CREAT);
 }
 
-/// Whoever watches a run takes its lock for an instant, to see whether it is free: that is waited
-/// for.
+/// A program that watches a run takes the lock for an instant to see whether it is free, so this
+/// waits a little.
 bool take_lock(int file) {
   constexpr int Tries = 100;
   for (int i = 0; i < Tries; ++i) {
@@ -78,14 +78,14 @@ void require_begun_run(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder / run_files::Options, error)) return;
   throw InvalidArgument(fmt::format(
-      "{}: has no run to resume, since there is no {} in it; without resume a new run is begun",
+      "{}: has no run to resume, since there is no {} in it; without resume a new run is started",
       folder.string(), run_files::Options));
 }
 
 RunFolder::RunFolder(const fs::path& path) : path_(path), lock_(open_lock(path)) {
   if (!take_lock(lock_.get())) {
     throw InvalidArgument(fmt::format(
-        "{}: another process trains into this folder; wait for it, or choose another one",
+        "{}: another process is training in this folder; wait for it, or choose another folder",
         path_.string()));
   }
 }
@@ -103,7 +103,7 @@ bool RunFolder::has_run() const {
 }
 
 void RunFolder::begin(const TrainOptions& options) {
-  // Only a run of ours that was stopped at once leaves event files to remove.
+  // With options, event files are from a run that stopped at once; without, they are not ours.
   if (has_options()) remove_event_files();
   write_text(path_ / run_files::Options, to_toml(options));
   open_records();
@@ -115,8 +115,8 @@ void RunFolder::require_same_options(const TrainOptions& options) const {
   const std::string difference = difference_of(begun, options, Reader::File);
   if (difference.empty()) return;
   throw StateMismatch(
-      fmt::format("{}: the run was begun with other options: {}; resume it with the same ones, or "
-                  "begin a new run in another folder",
+      fmt::format("{}: the run began with other options: {}; resume it with the same ones, "
+                  "or start a new run in another folder",
                   path.string(), difference));
 }
 
@@ -129,7 +129,7 @@ void RunFolder::go_on(std::int64_t epoch_count) {
   if (std::cmp_less(lines.size(), epoch_count)) {
     refuse_file(
         records_path,
-        "has {} epochs, the checkpoint was made after {}; begin a new run in another folder",
+        "has {} epochs, the checkpoint was written after {}; start a new run in another folder",
         lines.size(), epoch_count);
   }
   lines.resize(static_cast<std::size_t>(epoch_count));
@@ -204,13 +204,13 @@ void RunFolder::require_in_place() const {
     return;
   }
   refuse_file(path_,
-              "the folder was moved or removed while the run trained; where it was moved, go on "
-              "from its last checkpoint with resume");
+              "the folder was moved or removed while the run trained; if it was moved, resume from "
+              "its last checkpoint there");
 }
 
 void RunFolder::write_summary(const Summary& summary) {
   require_in_place();
-  // Nobody writes the options of a run again, so what a killed process left of them would stay.
+  // The options of a run are never written again, so what a killed process left of them would stay.
   remove_staged(path_ / run_files::Options);
   write_text(path_ / run_files::Summary, to_text(summary));
 }

@@ -59,7 +59,7 @@ bool has_run_options(const fs::path& folder) { return is_there(folder / run_file
 RunProgress read_progress(const fs::path& folder) {
   RunProgress progress;
   progress.folder = folder;
-  // The lock comes first: a run writes its summary before it lets go.
+  // The lock comes first: a run writes its summary before it releases the lock.
   progress.state = is_held(folder) ? RunState::Running : RunState::Stopped;
   const fs::path options = folder / run_files::Options;
   if (is_there(options)) progress.options = read_toml_options(options);

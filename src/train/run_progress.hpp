@@ -17,38 +17,37 @@ enum class RunState {
   Stopped,   ///< neither
 };
 
-/// What the folder of a run tells an onlooker, while the run is under way or later.
+/// What can be seen from outside in the folder of a run, while it is under way or later.
 struct RunProgress {
   std::filesystem::path folder;
   RunState state = RunState::Running;
-  std::vector<GivenOption> options;  ///< of `options.toml`; none where that is not written yet
+  std::vector<GivenOption> options;  ///< of `options.toml`; none if that is not written yet
   std::vector<EpochRecord> epochs;
   std::optional<Summary> summary;
   double quiet_seconds =
       0;  ///< since the last epoch was written; before the first, since the start
 
-  /// The word of an option, as `options.toml` has it; empty where it has none.
+  /// The word of an option, as in `options.toml`; empty if it is not there.
   [[nodiscard]] std::string word(std::string_view name) const;
-  /// The same as a number, 0 where it is none.
+  /// The same as a number; 0 if it is not a number.
   [[nodiscard]] std::size_t count(std::string_view name) const;
-  /// How many epochs the run will have; as many as there are where no option says so.
+  /// How many epochs the run will have; as many as there are so far if no option says so.
   [[nodiscard]] std::size_t planned_epochs() const;
   /// Whether it makes scores for other runs, and nothing else.
   [[nodiscard]] bool makes_scores() const { return !word("make_scores").empty(); }
 };
 
-/// Whether a process trains into the folder, or studies in it.
+/// Whether a process is training in the folder, or running a study in it.
 ///
-/// There is no way to look at the lock without taking it. Where it is free, this takes it for a
-/// few microseconds, in which a run that begins there would be refused; so ask only where a run
-/// was begun.
+/// There is no way to test the lock without taking it. If it is free, this takes it for a few
+/// microseconds, during which a run that starts there would be refused; so call it only on folders
+/// in which a run was started.
 [[nodiscard]] bool is_held(const std::filesystem::path& folder);
 
-/// Whether a run was begun in the folder.
+/// Whether a run was started in the folder.
 [[nodiscard]] bool has_run_options(const std::filesystem::path& folder);
 
-/// Reads what a run has left so far. A last line of `epochs.jsonl` that is being written is left
-/// out.
+/// Reads what a run has written so far. An unfinished last line of `epochs.jsonl` is left out.
 /// @throws BadFile  a file of the run is damaged: names the line
 [[nodiscard]] RunProgress read_progress(const std::filesystem::path& folder);
 

@@ -17,13 +17,12 @@ struct Position {
 
 /// The learning rate of each batch.
 ///
-/// A cosine by step runs over the batches that the run will really make: pruning shortens
-/// the run and the schedule with it. A period taken from the full data would leave the rate
-/// high at the end.
+/// A cosine by step runs over the batches that the run will actually make: pruning shortens the run
+/// and with it the schedule. A period taken from the full data would leave the rate high at the
+/// end.
 class Schedule {
  public:
-  /// @param planned_steps  `Pruner::planned_batches`; without them progress is that of the
-  ///                       epochs
+  /// @param planned_steps  `Pruner::planned_batches`; if empty, progress is counted in epochs
   Schedule(ScheduleKind kind, double learning_rate, std::int64_t epochs,
            std::optional<std::int64_t> planned_steps);
 

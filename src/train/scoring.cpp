@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Classes = std::shared_ptr<const ClassIndex>;
 
-// Tensors of a file of scores, and what precedes a method in the keys of its cost.
+// Tensors of a score file, and the prefixes of a method in the keys of its cost.
 constexpr const char* MarginsName = "margins";
 constexpr const char* DivergencesName = "divergences";
 constexpr const char* RecallsName = "recalls";
@@ -38,7 +38,7 @@ std::unique_ptr<Pruner> keep_all(const TrainOptions& options, const Classes& cla
   return make_pruner("full", classes, pruner);
 }
 
-/// What the network tells apart, whatever the budget is split over.
+/// The classes that the network distinguishes, whatever the budget is split over.
 Classes labels_of(const Dataset& dataset) {
   return std::make_shared<const ClassIndex>(dataset.train.labels, dataset.class_count());
 }
@@ -53,7 +53,7 @@ std::vector<ClassId> predicted_groups(std::span<const ClassId> groups, const Spl
   return predicted;
 }
 
-/// Those of the methods that choose by such scores.
+/// Those of the methods that select by such scores.
 std::vector<std::string> choosing_by(Scores kind, std::span<const std::string> methods) {
   std::vector<std::string> chosen;
   std::ranges::copy_if(methods, std::back_inserter(chosen), [&](const std::string& method) {
@@ -67,7 +67,7 @@ void note_cost(SampleScores& scores, std::span<const std::string> methods,
   for (const std::string& method : methods) scores.costs[method] = cost;
 }
 
-/// Listens for margins and divergences to one training on everything.
+/// Computes margins and divergences during one training on everything.
 /// @return false if the listener stopped it
 bool listen_to_training(const TrainOptions& options, std::span<const std::string> methods,
                         const Dataset& dataset, const Classes& classes, TrainListener& listener,
@@ -94,8 +94,8 @@ bool listen_to_training(const TrainOptions& options, std::span<const std::string
     {
       const Stopwatch watch(seconds);
       const auto trained = session.train_epoch([&](const Batch& batch) {
-        // The outputs of every batch are waited for: what scorers make of them is of their order,
-        // and a row for each sample is too much to keep for later.
+        // This waits for the outputs of every batch: scorers need them in order, and a row for each
+        // sample would be too much to keep for later.
         if (margins) margins->add(batch.ids, session.engine().logits());
         if (diverges) divergences->add(batch.ids, session.engine().probabilities());
         return !listener.wants_to_stop();
@@ -114,7 +114,7 @@ bool listen_to_training(const TrainOptions& options, std::span<const std::string
 }
 
 /// Trains on nine tenths and measures recalls on the rest.
-/// @return the samples it took; nothing if the listener stopped it
+/// @return the samples it took; empty if the listener stopped it
 std::optional<SampleCost> measure_recalls(const TrainOptions& options, const Dataset& dataset,
                                           const Classes& classes, TrainListener& listener,
                                           SampleScores& scores) {
@@ -123,8 +123,8 @@ std::optional<SampleCost> measure_recalls(const TrainOptions& options, const Dat
       hold_out(*classes, RecallsHoldOutOneIn, options.seed, SubsampleUse::Recalls);
   if (held_out.empty()) {
     throw InvalidArgument(
-        "metriq: recalls are measured on samples that are held out, and every class has a single "
-        "one; choose another method");
+        "metriq: recalls are measured on held-out samples, but every class has a single sample; "
+        "choose another method");
   }
   const Split train = subset(dataset.train, kept);
   const Split validation = subset(dataset.train, held_out);
@@ -136,7 +136,7 @@ std::optional<SampleCost> measure_recalls(const TrainOptions& options, const Dat
     const auto trained =
         session.train_epoch([&](const Batch&) { return !listener.wants_to_stop(); });
     if (!trained) return std::nullopt;
-    // The recalls are what the method chooses by: no evaluation, but part of its cost.
+    // The method selects by the recalls, so this counts as its cost and not as an evaluation.
     cost += {.trained = trained->selected, .forward = validation.size()};
     const auto groups = groups_of(validation, options.group_by);
     scorer.add(groups, predicted_groups(groups, validation, session.predict(validation),
@@ -161,7 +161,8 @@ std::vector<T> values_of(const fs::path& path, const SafetensorsFile& file, cons
                          TensorType type, std::int64_t count) {
   const TensorView* view = file.find(name);
   if (view == nullptr || view->type != type || view->shape != std::vector{count}) {
-    refuse_file(path, "has no tensor \"{}\" of {} numbers; make it with rcap train", name, count);
+    refuse_file(path, "has no tensor \"{}\" of {} numbers; make scores with rcap train", name,
+                count);
   }
   std::vector<T> values(static_cast<std::size_t>(count));
   std::memcpy(values.data(), view->data.data(), view->data.size());
@@ -183,7 +184,7 @@ std::string metadata_of(const SafetensorsFile& file, const char* key) {
   return found == file.metadata().end() ? std::string("unknown") : found->second;
 }
 
-/// Nothing where the file has no scores of the method.
+/// Empty if the file has no scores for the method.
 std::optional<ScoringCost> cost_of(const SafetensorsFile& file, const std::string& method) {
   const auto& metadata = file.metadata();
   const auto seconds = metadata.find(SecondsPrefix + method);
@@ -249,14 +250,13 @@ SampleScores read_scores(const fs::path& path, const TrainOptions& options,
   const SafetensorsFile file(path);
   const std::optional<ScoringCost> cost = cost_of(file, options.method);
   if (!cost) {
-    throw StateMismatch(
-        fmt::format("{}: holds scores of {}, this run is {}; make scores of its own", path.string(),
-                    methods_in(file), options.method));
+    throw StateMismatch(fmt::format("{}: has scores for {}, this run is {}; make scores for it",
+                                    path.string(), methods_in(file), options.method));
   }
   if (metadata_of(file, "labels") != fingerprint_text(classes)) {
     throw StateMismatch(
-        fmt::format("{}: scores of another data set (its labels differ); use the same data set, "
-                    "imbalance and seed",
+        fmt::format("{}: has scores of another data set (its labels differ); use the same data "
+                    "set, imbalance and seed",
                     path.string()));
   }
   SampleScores scores;

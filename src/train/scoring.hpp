@@ -14,17 +14,17 @@
 
 namespace rcap {
 
-/// One in so many samples of each class is held out to measure recalls.
+/// One in this many samples of each class is held out to measure recalls.
 inline constexpr std::int64_t RecallsHoldOutOneIn = 10;
 
-/// What scoring takes for one method alone.
+/// What scoring costs for one method alone.
 struct ScoringCost {
   double seconds = 0;
-  std::optional<SampleCost> samples;  ///< nothing in an older file of scores
+  std::optional<SampleCost> samples;  ///< empty in score files of older versions
 };
 
-/// What static methods choose by, from training on all data. Methods that were not asked for
-/// have nothing here.
+/// What static methods select by, from training on all data. Empty for methods that were not asked
+/// for.
 struct SampleScores {
   std::vector<float> margins;                ///< per sample
   std::vector<float> divergences;            ///< per sample
@@ -32,17 +32,17 @@ struct SampleScores {
   std::map<std::string, ScoringCost> costs;  ///< by method
 };
 
-/// Makes the scoring run of some methods: the same network, trained as the run will be but on
+/// Makes the scoring run for some methods: the same network, trained as the run will be, but on
 /// everything.
 ///
 ///  - Margins: of every sample, summed over all epochs.
 ///  - Divergences: of the predictions of the first `score_epochs` epochs.
 ///  - Recalls: a tenth of each class is held out; the recalls on it at the best epoch.
 ///
-/// Margins and divergences come from one training; recalls, for which not all samples may be seen,
-/// from one of their own.
-/// It is not checkpointed: killed, it begins again, and ends the same.
-/// @return nothing if the listener stopped it
+/// Margins and divergences come from one training; recalls, for which some samples must not be
+/// seen, from a separate one. It writes no checkpoints: if killed, it starts again and ends with
+/// the same result.
+/// @return empty if the listener stopped it
 [[nodiscard]] std::optional<SampleScores> make_scores(
     const TrainOptions& options, std::span<const std::string> methods, const Dataset& dataset,
     const std::shared_ptr<const ClassIndex>& classes, TrainListener& listener);
@@ -53,8 +53,8 @@ void write_scores(const std::filesystem::path& path, const SampleScores& scores,
                   const TrainOptions& options, const ClassIndex& classes);
 
 /// The scores of `options.method`.
-/// @throws BadFile        not a file of scores
-/// @throws StateMismatch  scores of other methods or of another data set
+/// @throws BadFile        not a score file
+/// @throws StateMismatch  scores for other methods or of another data set
 [[nodiscard]] SampleScores read_scores(const std::filesystem::path& path,
                                        const TrainOptions& options, const ClassIndex& classes);
 

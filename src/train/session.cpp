@@ -30,7 +30,7 @@ TransformOptions plain_transform(const TrainOptions& options, const Dataset& dat
   transform.crop = options.image_size;
   const auto shape = dataset.train.images->fixed_shape();
   if (shape && transform.resize == 0 && transform.center_crop == 0) {
-    // As they are, but shifted where there is padding.
+    // As stored, but shifted if there is padding.
     transform.crop = shape->height == shape->width ? shape->height : 0;
   }
   return transform;
@@ -45,7 +45,7 @@ TransformOptions training_transform(const TrainOptions& options, const Dataset& 
   return transform;
 }
 
-/// Large images go in smaller batches: an evaluation should not take more memory than a step.
+/// Smaller batches for large images: an evaluation should not take more memory than a step.
 std::int64_t evaluation_batch(ImageShape shape) {
   constexpr std::int64_t MostPixels = 1 << 21;
   const std::int64_t pixels = std::int64_t{shape.height} * shape.width;
@@ -85,7 +85,7 @@ BatchReader::Options Session::reading(std::int64_t batch_size) const {
   BatchReader::Options options{.batch_size = batch_size,
                                .workers = options_.data_workers.value_or(options_.threads)};
   if (!device_->works_alone()) return options;
-  options.batches_held = 2;  // while the device copies one the next is made
+  options.batches_held = 2;  // the next one is made while the device copies one
   options.levels = true;
   options.allocate = [device = device_](std::size_t bytes) { return device->host_memory(bytes); };
   return options;
@@ -112,7 +112,7 @@ void Session::report(std::string_view phase, std::int64_t samples, std::int64_t 
 
 void Session::initial_pass() {
   const Stopwatch watch(state_.run_seconds.initial_pass);
-  // As in training batches are mixed, since each is normalised by its own statistics.
+  // Shuffled as in training, since each batch is normalised by its own statistics.
   const auto order = training_order(all_ids(train_), options_.seed, InitialEpoch);
   BatchReader reader(train_, Transform(plain_transform(options_, dataset_)),
                      reading(options_.batch_size));
@@ -135,14 +135,14 @@ void Session::count_forward(std::int64_t samples) {
 }
 
 void Session::tell_class_errors() {
-  // Not where accuracies are of these samples: they would then be chosen by what judges them. Nor
-  // before the network has learnt anything, or in the middle of an epoch that is selected already.
+  // Not if accuracies are measured on these samples, which must then not influence the selection.
+  // Nor before the network has learnt anything, or within an epoch that is selected already.
   const bool may_look = dataset_.held_out.size() > 0 && options_.evaluate == Evaluate::Test;
   if (!may_look || !pruner_->judges_classes() || state_.epoch == 0) return;
   if (pruner_->epoch() == state_.epoch) return;
   const Stopwatch watch(state_.epoch_seconds.select);
   std::vector<double> errors = class_losses(dataset_.held_out);
-  // A class of which nothing could be held out is taken to be as bad as the worst.
+  // A class of which nothing could be held out counts as the worst.
   const double worst =
       std::ranges::max(errors, {}, [](double error) { return std::isnan(error) ? -1.0 : error; });
   std::ranges::replace_if(
@@ -172,7 +172,7 @@ void Session::tell_arrived_losses() {
 
 void Session::tell_all_losses() {
   if (expected_.empty()) return;
-  expected_.back().losses.wait();  // they arrive in their order: then all are there
+  expected_.back().losses.wait();  // they arrive in order, so with the last one all are there
   tell_arrived_losses();
 }
 
@@ -186,7 +186,7 @@ void Session::tell_losses(std::span<const SampleId> ids, std::span<const float> 
 std::optional<EpochRecord> Session::train_epoch(const AfterBatch& after_batch) {
   EpochRecord record;
   record.epoch = state_.epoch;
-  tell_all_losses();  // of an epoch that was stopped and goes on
+  tell_all_losses();  // of an epoch that was stopped and is resumed
   tell_class_errors();
   {
     const Stopwatch watch(state_.epoch_seconds.select);
@@ -260,7 +260,7 @@ void Session::check_losses(std::span<const SampleId> sample_ids, std::span<const
                                 ? "the pass before the first epoch"
                                 : fmt::format("epoch {}, batch {}", position.epoch, position.batch);
   throw InvalidArgument(
-      fmt::format("train: in {} the loss of {} of {} samples is {}; samples {}{}; the last "
+      fmt::format("train: in {} the loss of {} of {} samples is {} (samples {}{}); the last "
                   "checkpoint is kept; try a lower learning rate (lr)",
                   where, count, losses.size(), *broken, fmt::join(ids, ", "),
                   std::cmp_greater(count, ids.size()) ? ", ..." : ""));

@@ -17,30 +17,30 @@
 
 namespace rcap {
 
-/// One network in training on one split: the loop over batches, for the run itself and for
-/// scoring runs alike.
+/// One network in training on one split: the loop over batches, both for the run itself and for
+/// scoring runs.
 ///
-/// The losses of a batch come from the device when it has computed them, and are told to the pruner
-/// then, batch by batch in their order. Nobody waits for them before the end of the epoch or of the
-/// pass before training, unless the state of the session or its pruner is asked for: what they
-/// return has heard of every batch. So a loss that is not finite can be found out batches later.
+/// The losses of a batch come from the device when it has computed them, and the pruner then gets
+/// them, batch by batch in order. Nothing waits for them before the end of the epoch or of the pass
+/// before training, except `state` and `pruner`, whose results include every batch. So a loss that
+/// is not finite may be discovered some batches later.
 class Session {
  public:
   /// Called after each batch, while the engine still holds its outputs. False stops.
   using AfterBatch = std::function<bool(const Batch&)>;
 
-  /// @param phase   what a progress bar calls it
-  /// @param device  where it computes; nothing opens that of the options
+  /// @param phase   its name in a progress bar
+  /// @param device  where it computes; null opens the device of the options
   Session(const TrainOptions& options, const Dataset& dataset, const Split& train,
           std::unique_ptr<Pruner> pruner, std::string_view phase, TrainListener& listener,
           std::shared_ptr<DeviceQueue> device = nullptr);
 
-  /// The losses of all samples before training, for pruners that want them.
+  /// The losses of all samples before training, for pruners that need them.
   void initial_pass();
 
   /// Trains the epoch at which the state stands, from its next batch on, and moves the state
   /// to the next epoch. The times of the epoch are in the state, not in the record.
-  /// @return nothing if it was stopped; the state then stands in the middle of the epoch
+  /// @return empty if it was stopped; the state is then in the middle of the epoch
   /// @throws InvalidArgument  a loss that is not finite: names epoch, batch and samples
   std::optional<EpochRecord> train_epoch(const AfterBatch& after_batch);
 
@@ -53,27 +53,27 @@ class Session {
   /// The predicted class of every sample of a split.
   [[nodiscard]] std::vector<ClassId> predict(const Split& split);
 
-  /// The mean loss of every class of the pruner (group, where the budget is split over groups) on
-  /// samples that are not trained on; NaN for a class without any. As in an evaluation nothing is
-  /// augmented, and nothing of the network changes. What a method asks for is part of its cost: the
-  /// samples count as gone forward.
+  /// The mean loss of every class of the pruner (group, if the budget is split over groups) on
+  /// samples that are not trained on; NaN for a class without any. As in an evaluation, nothing is
+  /// augmented and the network does not change. This is part of the method's cost: the samples
+  /// count as forward only.
   /// @throws InvalidArgument  a loss that is not finite
   [[nodiscard]] std::vector<double> class_losses(const Split& split);
 
-  /// @throws InvalidArgument  a loss that is not finite, as `train_epoch`
+  /// @throws InvalidArgument  a loss that is not finite, as `train_epoch` does
   [[nodiscard]] RunState& state() {
     tell_all_losses();
     return state_;
   }
   [[nodiscard]] Engine& engine() noexcept { return engine_; }
-  /// @throws InvalidArgument  a loss that is not finite, as `train_epoch`
+  /// @throws InvalidArgument  a loss that is not finite, as `train_epoch` does
   [[nodiscard]] Pruner& pruner() {
     tell_all_losses();
     return *pruner_;
   }
 
  private:
-  /// The losses of a batch that the device was given.
+  /// The losses of a batch that was given to the device.
   struct BatchLosses {
     std::vector<SampleId> ids;
     Position position;
@@ -86,18 +86,18 @@ class Session {
   template <class Use>
   void for_each_batch(const Split& split, Use&& use);
   void count_forward(std::int64_t samples);
-  /// Tells the pruner the errors of the classes on held-out samples, where it goes by such.
+  /// Gives the pruner the errors of the classes on held-out samples, if it uses them.
   void tell_class_errors();
   void expect_losses(const Batch& batch, const Position& position, PendingCopy losses);
-  /// Tells the pruner the losses that have arrived, up to the first that have not.
+  /// Gives the pruner the losses that have arrived, up to the first batch that has not.
   void tell_arrived_losses();
-  /// The same, and waits for those that have not arrived.
+  /// The same, but waits for those that have not arrived.
   void tell_all_losses();
   void tell_losses(std::span<const SampleId> ids, std::span<const float> losses);
   void train_batch(const Batch& batch, std::span<const float> weights, const Position& position);
   void check_losses(std::span<const SampleId> ids, std::span<const float> losses,
                     const Position& position) const;
-  /// Over the samples of the epoch whose losses have been told.
+  /// Over the samples of the epoch whose losses the pruner has been given.
   [[nodiscard]] double loss_sum() const;
   void report(std::string_view phase, std::int64_t samples, std::int64_t total) const;
 
@@ -110,7 +110,7 @@ class Session {
   std::shared_ptr<DeviceQueue> device_;
   BatchReader reader_;
   Engine engine_;
-  std::deque<BatchLosses> expected_;  ///< not told yet, in the order of their batches
+  std::deque<BatchLosses> expected_;  ///< not given to the pruner yet, in the order of the batches
   std::optional<std::int64_t> planned_;
   Schedule schedule_;
   RunState state_;

@@ -4,7 +4,7 @@
 
 namespace rcap {
 
-/// Adds the time it lives to a sum.
+/// Adds the time from its construction to its destruction to a sum.
 class Stopwatch {
  public:
   explicit Stopwatch(double& seconds) : seconds_(seconds), start_(Clock::now()) {}

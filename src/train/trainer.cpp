@@ -23,15 +23,15 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// A pack holds what its centre crop left; the same crop again would leave less.
+/// The images of a pack are center-cropped already; the same crop again would leave less.
 void require_uncropped(const Dataset& dataset, const TrainOptions& options) {
   if (!dataset.is_center_cropped || options.center_crop == 0) return;
   throw InvalidArgument(fmt::format(
-      "a center crop of {}: the images of {} were cropped when they were packed; crop them by 0",
+      "center-crop is {}: the images of {} were cropped when they were packed; set it to 0",
       options.center_crop, options.data.string()));
 }
 
-/// The folder of a run, which is not even made where there is nothing to resume.
+/// The folder of a run; checked before it is created, in case there is nothing to resume.
 const fs::path& require_fitting(const RunOptions& run) {
   if (run.resume) require_begun_run(run.out);
   return run.out;
@@ -56,7 +56,7 @@ class Run {
         static_cast<ClassId>(group_names(dataset_, options_.group_by).size()));
   }
 
-  /// Leaves scores in the folder, and nothing else.
+  /// Writes scores to the folder, and nothing else.
   bool score() {
     listener_.on_start(dataset_, options_);
     if (fs::exists(folder_.scores())) return true;  // made by the run that is resumed
@@ -111,18 +111,19 @@ class Run {
     };
     if (folder_.has_run() && !folder_.has_options()) {
       refuse(
-          "has parts of a run but no options.toml, so nothing tells which; choose another folder");
+          "has parts of a run but no options.toml, so its options are unknown; choose another "
+          "folder");
     }
     if (folder_.has_run() && !resume_) {
       refuse("has a run already; resume it, or choose another folder");
     }
     if (folder_.has_results() && !checkpoints_.any()) {
-      refuse("its checkpoint is gone, so the run cannot go on; choose another folder");
+      refuse("its checkpoint is gone, so the run cannot be resumed; choose another folder");
     }
     if (folder_.has_run()) folder_.require_same_options(options_);
   }
 
-  /// Makes, or reads, what a static method chooses by.
+  /// Makes or reads what a static method selects by.
   /// @return false if the listener stopped it
   bool prepare_scores() {
     if (require_method(options_.method).needs_scores == Scores::None) return true;
@@ -190,14 +191,14 @@ class Run {
     {
       const Stopwatch watch(seconds);
       folder_.require_in_place();
-      folder_.sync_records();  // a checkpoint must not know more epochs than the records
+      folder_.sync_records();  // a checkpoint must not have more epochs than the records
       checkpoints_.save(session.state(), session.engine(), session.pruner());
     }
     session.state().run_seconds.checkpoint += seconds;
     last_save_ = Clock::now();
   }
 
-  /// Nothing where a checkpoint or a file of scores is too old to tell.
+  /// Empty if a checkpoint or a score file comes from a version that did not count samples.
   [[nodiscard]] std::optional<SampleCost> cost_of(const RunState& state) const {
     if (!state.forward_samples || !scoring_cost_.samples) return std::nullopt;
     SampleCost cost = *scoring_cost_.samples;
@@ -208,10 +209,10 @@ class Run {
   [[nodiscard]] Evaluation last_evaluation() const {
     const auto records = folder_.records();
     if (!records.empty() && records.back().evaluation) return *records.back().evaluation;
-    // A checkpoint of an older version does not tell that options.toml was edited.
+    // A checkpoint of an older version does not show that options.toml was edited.
     throw StateMismatch(fmt::format(
-        "{}: the run has ended by its options, yet its last epoch was not evaluated; put back the "
-        "epochs that it was begun with",
+        "{}: by its options the run has ended, but its last epoch was not evaluated; restore the "
+        "epochs that it began with",
         folder_.path().string()));
   }
 
@@ -259,7 +260,7 @@ class Run {
   Clock::time_point last_save_ = Clock::now();
 };
 
-/// Does the work; what LibTorch has to say of a mistake is told without the stack it was made on.
+/// Does the work; reports errors of LibTorch without their stack traces.
 template <class Work>
 auto without_stack(Work work) {
   try {

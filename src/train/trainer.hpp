@@ -20,10 +20,10 @@ struct Progress {
   std::int64_t samples = 0;        ///< of the epoch or pass so far
   std::int64_t samples_total = 0;  ///< of the epoch or pass
   double loss = 0;                 ///< mean of the epoch so far
-  double done = 0;                 ///< part of the phase, 0 to 1
+  double done = 0;                 ///< fraction of the phase, 0 to 1
 };
 
-/// Hears what happens in a run, and may stop it. Nothing else it does changes the result.
+/// Is notified of what happens in a run, and may stop it. Nothing else it does affects the result.
 class TrainListener {
  public:
   virtual ~TrainListener() = default;
@@ -42,18 +42,18 @@ struct RunOptions {
   bool resume = false;
 };
 
-/// Trains a network as the options say and leaves everything in the run's folder.
+/// Trains a network as the options say and writes everything to the run's folder.
 ///
-/// @return what `summary.json` holds; nothing if the listener stopped the run
+/// @return the contents of `summary.json`; empty if the listener stopped the run
 /// @throws InvalidArgument  options out of range, a folder that has a run already, a loss
 ///                          that is not finite (names epoch, batch and samples)
 /// @throws BadFile          data or checkpoints cannot be read, results cannot be written
-/// @throws StateMismatch    a run to be resumed was begun with other options
+/// @throws StateMismatch    a run to be resumed began with other options
 std::optional<Summary> train(const TrainOptions& options, const RunOptions& run,
                              TrainListener& listener);
 
-/// Trains on everything and leaves in the run's folder the scores of `options.make_scores`, for
-/// `TrainOptions::scores` of other runs.
+/// Trains on everything and writes the scores for `options.make_scores` to the run's folder, to be
+/// used as `TrainOptions::scores` of other runs.
 ///
 /// @return false if the listener stopped it
 /// @throws  as `train` does; InvalidArgument also for a method that needs no scores

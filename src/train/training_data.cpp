@@ -14,7 +14,7 @@
 namespace rcap {
 namespace {
 
-/// How small JPEGs may be decoded, 0 for not smaller than they are.
+/// How small JPEGs may be decoded; 0: at full size.
 int least_side(const TrainOptions& options) {
   if (!options.fast_decode || options.center_crop > 0) return 0;
   return std::max(options.resize, options.image_size);
@@ -82,8 +82,8 @@ void require_counting_group(const Dataset& dataset, const TrainOptions& options)
   const std::int64_t largest = sizes.empty() ? 0 : std::ranges::max(sizes);
   if (largest >= options.min_test_samples) return;
   throw InvalidArgument(fmt::format(
-      "min-test-samples is {}: the largest group of {} has {} samples to evaluate with, so no "
-      "group would count{}",
+      "min-test-samples is {}: the largest group of {} has {} samples to evaluate on, so no group "
+      "would count{}",
       options.min_test_samples, dataset.name, largest,
       largest == 0 ? "" : fmt::format("; choose at most {}", largest)));
 }

@@ -134,7 +134,7 @@ class Packed(PhotoTest):
         packed = self.train_birds("packed", "--center-crop", 0, data=pack)
         self.assertEqual(without_times(files), without_times(packed))
         self.refused("--out", "out", "--preset", "waterbirds", "--data", pack, "--model", "small-cnn", "--center-crop",
-                     36, naming="crop them by 0")
+                     36, naming="set it to 0")
 
     def test_a_pack_of_another_data_set_is_refused(self):
         pack = self.folder / "birds.pack"

@@ -127,7 +127,7 @@ class Tables(TrainTest):
         pairs = "\n".join(f"{row},{row // 2}" for row in range(100))
         (self.folder / "pairs.csv").write_text(f"x,label\n{pairs}\n")
         self.refused("--dataset", "table", "--data", "pairs.csv", "--method", "metriq", "--out", "pairs",
-                     naming="every class has a single one; choose another method")
+                     naming="every class has a single sample; choose another method")
         self.refused("--dataset", "table", "--out", "no", naming="give it with the option data")
         self.refused("--dataset", "synthetic", "--label-column", "x", "--out", "no",
                      naming="--label-column is for tables")

@@ -171,7 +171,7 @@ class Results(TrainTest):
                                      "first/scores.safetensors")
         self.assertEqual(without_times(again), without_times(first))
         self.refused("--dataset", "synthetic", "--method", "tdds", "--scores", "first/scores.safetensors", "--out",
-                     "other", naming="holds scores of ccs, this run is tdds")
+                     "other", naming="has scores for ccs, this run is tdds")
         self.refused("--dataset", "synthetic", "--method", "ccs", "--seed", 1, "--imbalance", 10, "--scores",
                      "first/scores.safetensors", "--out", "other2", naming="scores of another data set")
 
@@ -188,7 +188,7 @@ class Results(TrainTest):
             self.assertEqual(without_times(shared), without_times(alone))
             self.assertGreater(shared["seconds"]["scoring"], 0)
         self.refused("--dataset", "synthetic", "--make-scores", "ccs,rs2", "--out", "no",
-                     naming='"rs2" is no method that chooses by scores')
+                     naming='"rs2" does not select by scores')
 
     def test_tensorboard_reads_the_events(self):
         from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -418,7 +418,7 @@ class Resuming(TrainTest):
             self.assertNotEqual(edited, text)
             options.write_text(edited)
             before = self.final_tensors("run")
-            self.refused("--out", "run", "--resume", naming=["training.safetensors", naming, "put them back"])
+            self.refused("--out", "run", "--resume", naming=["training.safetensors", naming, "restore them"])
             self.assertEqual(self.final_tensors("run"), before)
         options.write_text(text)
         self.train("run", "--resume")

@@ -252,7 +252,7 @@ TEST(Engine, RefusesDevicesThatAreNotThere) {
   TrainOptions options;
   options.device = "gpu";
   EXPECT_THAT(message_of<InvalidArgument>([&] { Engine engine(options, Shape, 3); }),
-              HasSubstr("is none of cpu, cuda, cuda:N"));
+              HasSubstr("is not one of cpu, cuda, cuda:N"));
   if (torch::cuda::is_available()) GTEST_SKIP() << "this machine has a CUDA device";
   options.device = "cuda";
   EXPECT_THAT(message_of<InvalidArgument>([&] { Engine engine(options, Shape, 3); }),

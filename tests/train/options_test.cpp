@@ -161,17 +161,17 @@ TEST(MakeOptions, RefusesWhatDoesNotGoTogether) {
   EXPECT_THAT(refusal_of({{"dataset", "table"}, {"model", "resnet18"}}),
               HasSubstr("--dataset table with --model is resnet18; it must be mlp"));
   EXPECT_THAT(refusal_of({{"dataset", "table"}, {"flip", "on"}}),
-              HasSubstr("--flip is for images; a table has rows of numbers"));
+              HasSubstr("--flip is for images; a table has none, so leave it out"));
   EXPECT_THAT(refusal_of({{"optimizer", "adamw"}, {"momentum", "0.5"}}),
               HasSubstr("--momentum is for the optimizer sgd"));
-  EXPECT_THAT(refusal_of({{"model", ""}}), HasSubstr("--model is empty; leave it out to have"));
+  EXPECT_THAT(refusal_of({{"model", ""}}), HasSubstr("--model is empty; leave it out to get"));
   EXPECT_THAT(refusal_of({{"evaluate", "held-out"}}),
               HasSubstr("--evaluate held-out with --hold-out is 0; it must be above 0"));
   EXPECT_THAT(refusal_of({{"features", "cls3"}}), HasSubstr("--features is for the network dino"));
   EXPECT_THAT(refusal_of({{"scores", "a"}}),
-              HasSubstr("--scores is for methods that choose by scores: ccs, metriq, tdds"));
+              HasSubstr("--scores is for methods that select by scores: ccs, metriq, tdds"));
   EXPECT_THAT(refusal_of({{"make_scores", "ccs,rs2"}}),
-              HasSubstr("--make-scores: \"rs2\" is no method that chooses by scores"));
+              HasSubstr("--make-scores: \"rs2\" does not select by scores"));
   EXPECT_THAT(refusal_of({{"make_scores", "ccs"}, {"pruning_rate", "0.5"}}),
               HasSubstr("--pruning-rate is for pruned runs; this one only makes scores"));
 }
@@ -183,7 +183,7 @@ TEST(MakeOptions, RefusesUnknownNames) {
               HasSubstr("no option --epoch (did you mean --epochs?)"));
   EXPECT_THAT(refusal_of({{"method", "rcup"}}), HasSubstr("(did you mean rcap?)"));
   EXPECT_THAT(refusal_of({{"preset", "cifar11"}}),
-              HasSubstr("--preset \"cifar11\" is none of fashion-mnist-lt, cifar10, cifar100"));
+              HasSubstr("--preset \"cifar11\" is not one of fashion-mnist-lt, cifar10, cifar100"));
 }
 
 TEST(MakeOptionsToGoOn, KeepsWhatTheRunWasBegunWith) {
@@ -303,7 +303,7 @@ TEST(Presets, RepeatThePaperWithItsOwnRule) {
 
 TEST(Presets, RefusesAnUnknownName) {
   EXPECT_THAT(message_of<InvalidArgument>([] { (void)find_preset("cifar11"); }),
-              HasSubstr("is none of fashion-mnist-lt, cifar10, cifar100"));
+              HasSubstr("is not one of fashion-mnist-lt, cifar10, cifar100"));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST(RunFolder, IsHeldByOneProcessAtATime) {
   const TemporaryFolder folder;
   const RunFolder first(folder / "run");
   EXPECT_THAT(message_of<InvalidArgument>([&] { RunFolder second(folder / "run"); }),
-              HasSubstr("another process trains into this folder"));
+              HasSubstr("another process is training in this folder"));
 }
 
 TEST(RunFolder, IsFreeAgainAfterwards) {
@@ -116,7 +116,7 @@ TEST(RunFolder, RefusesFewerRecordsThanTheCheckpointKnows) {
   run.begin(Options);
   run.add(record_of(0));
   EXPECT_THAT(message_of<BadFile>([&] { run.go_on(2); }),
-              HasSubstr("has 1 epochs, the checkpoint was made after 2"));
+              HasSubstr("has 1 epochs, the checkpoint was written after 2"));
 }
 
 TEST(RunFolder, RefusesADamagedRecord) {

@@ -121,7 +121,7 @@ TEST(RequireCountingGroup, RefusesWhereNoneHasEnoughSamples) {
   EXPECT_THAT(
       message_of<InvalidArgument>([&] { (void)open_training_data(options); }),
       HasSubstr("min-test-samples is 101: the largest group of synthetic has 100 samples to "
-                "evaluate with, so no group would count; choose at most 100"));
+                "evaluate on, so no group would count; choose at most 100"));
 }
 
 TEST(EvaluatedSplit, IsTheTestPartUnlessToldOtherwise) {
