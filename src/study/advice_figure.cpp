@@ -11,10 +11,10 @@
 namespace rcap {
 namespace {
 
-constexpr std::size_t MostPlaces = 40;   // along an axis that a panel has room for
+constexpr std::size_t MostPlaces = 40;   // that fit along the axis of a panel
 constexpr double HeightOfNothing = 0.5;  // of 0 samples on a logarithmic axis
 
-/// A class, and its place among all: 1 is the largest.
+/// A class and its rank by size: 1 is the largest.
 struct RankedClass {
   std::size_t class_id;
   std::size_t rank;
@@ -58,7 +58,7 @@ chart::Panel panel_of_rate(const Advice& advice, const RateAdvice& rate,
   for (std::size_t i = 0; i < rate.rules.size(); ++i) {
     panel.series.push_back(series_of(classes, rate.rules[i].class_counts, i));
   }
-  // On top of those that agree with it.
+  // On top of the lines that coincide with it.
   const auto place = std::ranges::find(rate.rules, "rcap", &RuleOutcome::rule) - rate.rules.begin();
   const auto rcap = panel.series.begin() + 1 + place;
   std::rotate(rcap, rcap + 1, panel.series.end());
@@ -84,7 +84,7 @@ std::string advice_figure(const Advice& advice) {
   chart.title = "Samples of each class in the first epoch";
   chart.description =
       "How many samples of each class every rule would keep in the first epoch, from the largest "
-      "class to the smallest, a panel for each pruning rate.";
+      "class to the smallest, with a panel for each pruning rate.";
   chart::Section section{.plot_height = 250, .same_y = true};
   const std::size_t rates = advice.rates.size();
   section.columns = rates == 1 || rates == 2 || rates == 4 ? std::min<std::size_t>(rates, 2) : 3;
@@ -98,12 +98,11 @@ std::string advice_figure(const Advice& advice) {
     chart.legend.push_back({.name = std::string(advised_rules()[i].name), .look = i});
   }
   chart.note = fmt::format(
-      "Classes from the largest to the smallest. Made with {}; later epochs follow the losses of "
-      "the "
-      "training.",
+      "Classes from the largest to the smallest. Made with {}; later epochs follow the training "
+      "losses.",
       advice.losses ? "the losses given"
                     : "equal losses, where rcap, rcap mass and rcap group agree");
-  if (keeps_nothing_of_a_class(advice)) chart.note += " No sample is drawn as 0.5.";
+  if (keeps_nothing_of_a_class(advice)) chart.note += " 0 samples are drawn as 0.5.";
   return draw_chart(chart);
 }
 

@@ -6,9 +6,9 @@
 
 namespace rcap {
 
-/// What each rule keeps of each class, a panel for each rate: the classes from the largest to the
-/// smallest, their samples and those of the first epoch. The text of an SVG file that shows itself
-/// light or dark as its reader prefers; same advice, same bytes.
+/// What each rule keeps of each class, with a panel for each rate: the classes from the largest to
+/// the smallest, with all their samples and those of the first epoch. The text of an SVG file that
+/// is light or dark as the reader prefers; the same advice gives the same bytes.
 [[nodiscard]] std::string advice_figure(const Advice& advice);
 
 }  // namespace rcap

@@ -35,7 +35,7 @@ std::vector<double> multiples(const Step& step, const Range& range) {
 }
 
 std::vector<double> linear_ticks(const Range& range, std::size_t most) {
-  // The smallest step that could do, made coarser until the ticks are few enough.
+  // The smallest step that could work, made coarser until the ticks are few enough.
   const double least = (range.high - range.low) / static_cast<double>(most + 1);
   for (int power = static_cast<int>(std::floor(std::log10(least)));; ++power) {
     for (const double factor : {1.0, 2.0, 5.0}) {

@@ -16,21 +16,21 @@ struct Axis {
   /// The room around the values never goes beyond these, e.g. 0 and 100 for percentages.
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  /// The values to be labelled, as far as they fit; empty: round ones. Of an x axis.
+  /// Values to label, as far as they fit; empty: round ones. For x axes.
   std::vector<double> ticks = {};
 };
 
-/// From where to where an axis goes; `low` < `high`, both above 0 on a logarithmic one.
+/// The ends of an axis; `low` < `high`, both above 0 on a logarithmic one.
 struct Range {
   double low;
   double high;
 };
 
-/// Whether the value has a place: finite, and above 0 on a logarithmic axis.
+/// Whether the value can be placed: finite, and above 0 on a logarithmic axis.
 [[nodiscard]] bool has_place(Scale scale, double value);
 
-/// The values with some room on both sides; values without a place are passed over.
-/// @return nothing if none has a place
+/// The range of the values, with some room on both sides; values that cannot be placed are ignored.
+/// @return empty if none can be placed
 [[nodiscard]] std::optional<Range> range_of(const Axis& axis, const std::vector<double>& values);
 
 /// Where a value lies: 0 at the low end of the range, 1 at the high end.
@@ -38,7 +38,7 @@ struct Range {
 
 /// Round values inside the range, ascending: multiples of 1, 2 or 5 times a power of ten on a
 /// linear axis; on a logarithmic one 1-1.5-2-3-5-7, 1-2-5, 1-3, whole decades or, within a
-/// factor of three, linear ones: whatever gives most of them.
+/// factor of three, linear ones: whichever gives the most ticks.
 /// @param most  how many there may be, at least 2
 [[nodiscard]] std::vector<double> ticks_of(Scale scale, const Range& range, std::size_t most);
 

@@ -12,7 +12,7 @@ namespace rcap::chart {
 namespace {
 
 /// Okabe and Ito's blue, vermilion, green, purple, orange, sky blue and yellow, darkened on
-/// white or lightened on black where they would not show.
+/// white or lightened on black if they would be hard to see.
 struct Colour {
   const char* on_light;
   const char* on_dark;
@@ -26,7 +26,7 @@ constexpr std::array<Colour, 7> Colours{{{"#0062a3", "#2f8fd0"},
                                          {"#7d7400", "#e5d93f"}}};
 constexpr std::array Dashes{"", "10 4", "2.5 4", "12 4 2.5 4"};
 
-// The page brings its own ground, so that text and ground always belong to the same scheme.
+// The page has its own background, so that text and background always belong to the same scheme.
 constexpr const char* FixedStyle = R"(
 text{font:18px system-ui,sans-serif;fill:#1f2328}
 .small{font-size:17px}.title{font-size:20px;font-weight:600}.head{font-weight:600}
@@ -90,7 +90,7 @@ std::string strokes(double x, double y, double radius, int count, double angle) 
   return path;
 }
 
-/// Two half circles; their radius and their ends must be rounded alike.
+/// Two half circles; their radius and their ends must be rounded the same way.
 std::string circle(double x, double y, double radius) {
   const double r = std::round(10 * radius) / 10;
   return fmt::format(
@@ -126,7 +126,7 @@ std::string colour_class(Look look) {
   if (look == NeutralLook) return "neutral";
   if (look == FaintLook) return "faint";
   if (look == FrontLook) return "front";
-  // The first colour is for the first look alone: it is what others are compared with.
+  // The first colour is for the first look only, which the others are compared with.
   return fmt::format("c{}", look == 0 ? 0 : 1 + (look - 1) % (Colours.size() - 1));
 }
 

@@ -23,13 +23,13 @@ sigset_t child_signal() {
   return set;
 }
 
-/// What happens between fork and exec: nothing that allocates or locks.
+/// What happens between fork and exec; must not allocate or lock.
 [[noreturn]] void become(const char* program, char* const* arguments, const char* folder, int log,
                          pid_t parent, const sigset_t& signals) {
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have ended before it was asked to take this process with it.
+  // The parent may have ended before the request to be killed with it took effect.
   if (::getppid() != parent) ::_exit(CannotStart);
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);

@@ -14,11 +14,11 @@ namespace rcap {
 /// How a process ended.
 struct ChildEnd {
   pid_t process = 0;
-  int exit_code = 0;  ///< meaningful where `signal` is 0
-  int signal = 0;     ///< that ended it; 0: none
+  int exit_code = 0;  ///< meaningful if `signal` is 0
+  int signal = 0;     ///< the signal that ended it; 0: none
 };
 
-/// Holds back SIGCHLD while it lives, so that `wait_for_child` can sleep until a child ends.
+/// Blocks SIGCHLD while it exists, so that `wait_for_child` can sleep until a child ends.
 class ChildWatch {
  public:
   ChildWatch();
@@ -26,18 +26,18 @@ class ChildWatch {
   ChildWatch(const ChildWatch&) = delete;
   ChildWatch& operator=(const ChildWatch&) = delete;
 
-  /// Starts a program in `folder`, without input, with its output added to `log`.
+  /// Starts a program in `folder`, without input, with its output appended to `log`.
   ///
-  /// It is killed when this process ends, however that comes about, and a Ctrl-C on the
-  /// terminal does not reach it: whoever started it decides. File descriptors without
-  /// O_CLOEXEC are handed on.
+  /// It is killed when this process ends for whatever reason, and a Ctrl-C on the terminal does not
+  /// reach it: this process decides when to stop it. It inherits file descriptors without
+  /// O_CLOEXEC.
   /// @throws BadFile  it cannot be started
   [[nodiscard]] pid_t start(const std::filesystem::path& program,
                             const std::vector<std::string>& words,
                             const std::filesystem::path& folder,
                             const std::filesystem::path& log) const;
 
-  /// The next child that ended; nothing if the time is over, or a signal came, before.
+  /// The next child that ended; empty if the time ran out or a signal came first.
   [[nodiscard]] std::optional<ChildEnd> wait_for_child(std::chrono::milliseconds longest) const;
 
  private:

@@ -11,9 +11,9 @@
 namespace rcap {
 namespace {
 
-/// Around its epochs a run evaluates, opens the data, loads LibTorch: worth so many full epochs.
+/// Besides its epochs a run evaluates, opens the data, loads LibTorch: worth this many full epochs.
 constexpr double EpochsAround = 1;
-/// What is left to train on where recalls are measured.
+/// The fraction that is left to train on if recalls are measured.
 constexpr double NotHeldOut = 1 - 1.0 / RecallsHoldOutOneIn;
 
 bool makes_scores_of(const TrainOptions& options, Scores kind) {
@@ -34,7 +34,7 @@ double scoring_epochs(const TrainOptions& options) {
   return sum;
 }
 
-/// Epochs on everything that see as many samples.
+/// The number of epochs on everything that would see as many samples.
 double full_epochs(const PlannedRun& run) {
   const TrainOptions& options = run.options;
   if (run.makes_scores) return scoring_epochs(options);

@@ -8,16 +8,18 @@
 
 namespace rcap {
 
-/// What a run costs over a training on everything with as many epochs, in samples seen.
+/// What a run costs, relative to training on everything for the same number of epochs, in samples
+/// seen.
 [[nodiscard]] double full_trainings(const PlannedRun& run);
 
-/// Tells how long runs will take from those that are done: from runs of the same data set and
-/// rate, else of the same data set, else of any, in proportion to what they see.
+/// Estimates how long runs will take from those that are done: from runs of the same data set and
+/// rate if there are any, otherwise of the same data set, otherwise of any, in proportion to the
+/// samples they see.
 class CostModel {
  public:
   void add(const PlannedRun& run, double seconds);
 
-  /// Seconds; below 0 as long as no run is done.
+  /// Seconds; below 0 until a run is done.
   [[nodiscard]] double estimate(const PlannedRun& run) const;
 
  private:

@@ -43,7 +43,7 @@ std::vector<fs::path> write_figures(const StudyResults& results, const fs::path&
     const fs::path path = folder / figure.name;
     const std::optional<std::string> text = figure.make(results);
     if (!text) {
-      // One of an earlier study would pass for one of these runs.
+      // A figure of an earlier study would be taken for one of these runs.
       remove_file(path);
       continue;
     }

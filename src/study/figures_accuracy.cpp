@@ -33,7 +33,7 @@ constexpr Accuracy Accuracies[] = {
 };
 constexpr std::size_t FewLines = 6;  // more of them are drawn thin
 constexpr const char* NearestBeta =
-    "Where a method was run at several betas, the one nearest to 1 stands for it.";
+    "If a method was run at several betas, the one nearest to 1 is shown.";
 
 /// A point at the mean, with its deviation, in percent.
 chart::Point accuracy_point(double x, const MeanAndDeviation& found) {
@@ -74,7 +74,7 @@ std::string remarks_of(const StudyResults& results) {
   return text;
 }
 
-/// Takes nothing from a figure without panels, and the methods shown from the others.
+/// Returns nothing for a figure without panels; otherwise adds the legend of the methods shown.
 std::optional<std::string> finished(Chart chart, const StudyResults& results,
                                     const std::set<std::string>& shown) {
   if (chart.sections.empty()) return std::nullopt;
@@ -145,7 +145,7 @@ std::vector<chart::LegendEntry> beta_legend(const std::vector<BetaLine>& lines) 
 constexpr double LargestRadius = 9;
 constexpr double SmallestRadius = 4;
 
-/// The area of a marker goes with the data kept.
+/// The area of a marker grows with the data kept.
 double radius_of(const RunGroup& group) {
   const Summary& summary = group.runs.front()->summary;
   const double kept =
@@ -159,7 +159,7 @@ struct Cost {
   const char* description;
   const char* x_title;
   const char* note;
-  std::optional<double> (*of)(const Runs& runs);  ///< nothing where it is not known
+  std::optional<double> (*of)(const Runs& runs);  ///< empty if it is not known
   std::string (*text)(double cost);
 };
 
@@ -167,7 +167,7 @@ const Cost InSeconds{
     .title = "Accuracy against cost",
     .description =
         "Worst and average group accuracy of every method and pruning rate against the seconds of "
-        "a run, its scoring run included; the Pareto front of all of them is a stepped line.",
+        "a run, including its scoring run; the Pareto front of all of them is a stepped line.",
     .x_title = "seconds, scoring included",
     .note = "",
     .of = [](const Runs& runs) { return std::optional(seconds_of(runs).mean); },
@@ -183,7 +183,7 @@ const Cost InSamples{
     .title = "Accuracy against samples",
     .description =
         "Worst and average group accuracy of every method and pruning rate against the samples "
-        "that a run takes, its scoring run included; a sample that goes forward only counts as a "
+        "that a run takes, including its scoring run; a sample that goes forward only counts as a "
         "third of one that is trained on. The Pareto front of all of them is a stepped line.",
     .x_title = "samples, scoring included",
     .note = " A sample that goes forward only counts as a third; evaluations do not count.",
@@ -298,7 +298,7 @@ std::optional<std::string> beta_figure(const StudyResults& results) {
   Chart chart;
   chart.title = "Accuracy against beta";
   chart.description =
-      "Worst and average group accuracy of RCAP against its temperature beta, a line a pruning "
+      "Worst and average group accuracy of RCAP against its temperature beta, one line per pruning "
       "rate; mean and population deviation over seeds.";
   for (const std::string& dataset : results.datasets) {
     const BetaLines lines = beta_lines(results, dataset);

@@ -1,4 +1,4 @@
-// Figures of what each class gets: its part of the epochs, its samples against size and loss.
+// Figures of what each class gets: its fraction of the epochs, its samples against size and loss.
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ constexpr double PlaceOfNothing = 0.5;  // of 0 samples on a logarithmic axis
 
 std::size_t class_count_of(const RunResult& run) { return run.summary.train_class_sizes.size(); }
 
-/// Whether all records speak of the same classes, and one comes after the first.
+/// Whether all records have the same classes, and there is one after the first.
 bool has_class_records(const RunResult& run) {
   return run.epochs.size() > 1 && class_count_of(run) > 0 &&
          run.summary.group_names.size() == class_count_of(run) &&
@@ -41,7 +41,7 @@ bool has_class_records(const RunResult& run) {
          });
 }
 
-/// The mean over the epochs after the first of what `value` finds; NaN where it is never finite.
+/// The mean of `value` over the epochs after the first; NaN if it is never finite.
 template <class Value>
 double mean_after_first(const RunResult& run, Value value) {
   double sum = 0;
@@ -73,7 +73,7 @@ Classes by_size(const RunResult& run) {
   return classes;
 }
 
-/// Every so-many-th of the values, the first and the last among them.
+/// Every k-th of the values, including the first and the last.
 template <class Value>
 std::vector<Value> thinned(const std::vector<Value>& values, std::size_t most) {
   if (values.size() <= most) return values;
@@ -86,7 +86,7 @@ std::vector<Value> thinned(const std::vector<Value>& values, std::size_t most) {
 
 // ---- fractions over epochs ----------------------------------------------------------------
 
-/// The runs of the figure: every rule of RCAP, rs2, balanced; one seed each.
+/// The runs of the figure: every rule of RCAP, rs2, balanced; one seed for each.
 Runs fraction_runs(const StudyResults& results, const std::string& dataset) {
   Runs runs;
   for (const RunGroup& group : highest_rate_groups_of(results, dataset)) {
@@ -169,7 +169,7 @@ Section fraction_section(const std::string& heading, const Runs& runs) {
 
 // ---- counts against size and loss ---------------------------------------------------------
 
-/// What a class, or the mean of several, comes to.
+/// The numbers of a class, or the means of several.
 struct ClassPoint {
   double size = 0;
   double count = 0;
@@ -191,7 +191,7 @@ ClassPoint mean_of_classes(const RunResult& run, const Classes& classes, std::si
   return mean;
 }
 
-/// One point per class, or per group of classes of similar size where there are many.
+/// One point per class, or per group of classes of similar size if there are many.
 std::vector<ClassPoint> class_points(const RunResult& run) {
   const Classes classes = by_size(run);
   const std::size_t groups = std::min(classes.size(), MostClassGroups);
@@ -203,7 +203,7 @@ std::vector<ClassPoint> class_points(const RunResult& run) {
   return points;
 }
 
-/// A series of each method: what `point_of` makes of its classes.
+/// A series for each method: what `point_of` makes of its classes.
 template <class PointOf>
 Panel class_panel(const std::vector<RunGroup>& groups, const StudyResults& results, Join join,
                   PointOf point_of) {
@@ -226,22 +226,22 @@ Panel size_panel(const std::vector<RunGroup>& groups, const StudyResults& result
   Panel panel = class_panel(groups, results, Join::Straight, [](const ClassPoint& found) {
     return chart::Point{.x = found.size, .y = std::max(found.count, PlaceOfNothing)};
   });
-  panel.title = "Samples an epoch";
+  panel.title = "Samples per epoch";
   panel.x.title = "samples of the class";
   return panel;
 }
 
-/// Counts as a part of the class: the size of a class would hide what its loss does.
+/// Counts as a fraction of the class: its size would hide the effect of its loss.
 Panel loss_panel(const std::vector<RunGroup>& groups, const StudyResults& results) {
   Panel panel = class_panel(groups, results, Join::None, [](const ClassPoint& found) {
     return chart::Point{.x = found.loss, .y = 100 * found.count / found.size, .radius = 4.5};
   });
-  panel.title = "Part of the class, %";
+  panel.title = "Fraction of the class, %";
   panel.x.title = "loss of the class";
   return panel;
 }
 
-/// Methods that choose, at the highest rate, whose epochs tell about classes.
+/// Methods that select, at the highest rate, whose records have class counts.
 std::vector<RunGroup> count_groups(const StudyResults& results, const std::string& dataset) {
   std::vector<RunGroup> groups = highest_rate_groups_of(results, dataset);
   std::erase_if(groups, [](const RunGroup& group) {
@@ -251,7 +251,7 @@ std::vector<RunGroup> count_groups(const StudyResults& results, const std::strin
   return groups;
 }
 
-/// Whether a class, or a group of them, has less than can be drawn.
+/// Whether a class, or a group of classes, has fewer samples than can be drawn.
 bool has_next_to_nothing(const RunGroup& group) {
   return std::ranges::any_of(class_points(*group.runs.front()),
                              [](const ClassPoint& point) { return point.count < PlaceOfNothing; });
@@ -266,7 +266,7 @@ bool has_equal_sizes(const RunResult& run) {
 
 std::optional<std::string> class_fraction_figure(const StudyResults& results) {
   Chart chart;
-  chart.title = "Part of an epoch that each class has, %";
+  chart.title = "Fraction of each epoch by class, %";
   chart.description =
       "How the samples of an epoch divide over the classes, epoch by epoch, for the class-share "
       "rules of RCAP and for other methods; the largest and the smallest classes stand out.";
@@ -276,7 +276,7 @@ std::optional<std::string> class_fraction_figure(const StudyResults& results) {
     chart.sections.push_back(fraction_section(heading_of(results, dataset), runs));
   }
   if (chart.sections.empty()) return std::nullopt;
-  chart.note = "One seed; in brackets the training samples of the class.";
+  chart.note = "One seed; in parentheses, the training samples of the class.";
   return draw_chart(chart);
 }
 
@@ -285,7 +285,7 @@ std::optional<std::string> class_count_figure(const StudyResults& results) {
   chart.title = "Samples of each class in an epoch";
   chart.description =
       "How many samples of each class an epoch trains on, against the size of the class, and as a "
-      "part of the class against the mean loss of the samples; every method, highest rate.";
+      "fraction of the class against the mean loss of the samples; every method, highest rate.";
   chart.note = "Mean over the epochs after the first, one seed.";
   std::set<std::string> shown;
   bool grouped = false;
@@ -295,7 +295,7 @@ std::optional<std::string> class_count_figure(const StudyResults& results) {
     if (groups.empty()) continue;
     const RunResult& first = *groups.front().runs.front();
     Section section{.heading = heading_of(results, dataset), .plot_height = 270};
-    // Classes of one size would stand in a single column.
+    // Classes of equal size would all be in one column.
     if (!has_equal_sizes(first)) section.panels.push_back(size_panel(groups, results));
     section.panels.push_back(loss_panel(groups, results));
     section.columns = section.panels.size();

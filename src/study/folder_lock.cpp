@@ -22,7 +22,7 @@ constexpr int Tries = 100;
 
 FolderLock::FolderLock(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "lock";
-  // Without O_CLOEXEC: runs hold the lock too.
+  // Without O_CLOEXEC, so that runs hold the lock too.
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT, 0666);
   if (file_ < 0) {
     throw BadFile(fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(errno)));
@@ -33,7 +33,8 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
   }
   ::close(file_);
   throw InvalidArgument(
-      fmt::format("{}: another study runs in this folder; wait for it, or choose another folder",
+      fmt::format("{}: another study is running in this folder; wait for it, or choose another "
+                  "folder",
                   folder.string()));
 }
 

@@ -35,8 +35,8 @@ std::string loss_gradient_figure(std::span<const ExampleTrace> traces) {
   chart::Chart chart;
   chart.title = "Loss and gradient norm of single examples";
   chart.description =
-      "Loss and norm of the gradient of ten examples of a toy set while a small network trains; "
-      "the two rise and fall together as far as Spearman's correlation is near 1.";
+      "Loss and gradient norm of ten examples of a toy data set while a small network trains; the "
+      "closer Spearman's correlation is to 1, the more they rise and fall together.";
   chart::Section section{.plot_height = 300};
   section.panels = {panel_of(traces, "Loss", &ExampleTrace::losses),
                     panel_of(traces, "Gradient norm", &ExampleTrace::gradient_norms)};
@@ -45,7 +45,7 @@ std::string loss_gradient_figure(std::span<const ExampleTrace> traces) {
     chart.legend.push_back(
         {fmt::format("example {}: {}", traces[i].example, correlation_text(traces[i])), i});
   }
-  chart.note = "Numbers: Spearman's correlation of loss and gradient norm.";
+  chart.note = "The numbers are Spearman's correlation of loss and gradient norm.";
   return draw_chart(chart);
 }
 

@@ -7,11 +7,11 @@
 
 namespace rcap {
 
-/// Losses and gradient norms over the epochs, one line per example, as SVG; the legend tells
+/// Losses and gradient norms over the epochs, one line per example, as SVG; the legend gives
 /// Spearman's correlation of the two for each example.
 [[nodiscard]] std::string loss_gradient_figure(std::span<const ExampleTrace> traces);
 
-/// The same numbers: a line for each example and moment, `epoch,example,class,loss,
+/// The same numbers as CSV, one line per example and epoch: `epoch,example,class,loss,
 /// gradient_norm`, with all digits.
 [[nodiscard]] std::string loss_gradient_csv(std::span<const ExampleTrace> traces);
 

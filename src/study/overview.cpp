@@ -38,7 +38,7 @@ Line line_of(const RunGroup& group, const RunGroup* full) {
           full == nullptr ? "" : fmt::format("{:.1f}", seconds_of(full->runs).mean / seconds)};
 }
 
-/// Characters a terminal shows: bytes that continue a letter of UTF-8 take no place.
+/// Characters that a terminal shows: continuation bytes of UTF-8 take no space.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
@@ -74,7 +74,7 @@ std::string block_of(const std::string& dataset, double rate, std::vector<RunGro
   std::erase_if(
       groups, [&](const RunGroup& group) { return !is_full(group) && group.pruning_rate != rate; });
   const auto full = std::ranges::find_if(groups, is_full);
-  std::vector<Line> lines{{"method", "samples an epoch", "worst group, %", "average group, %",
+  std::vector<Line> lines{{"method", "samples per epoch", "worst group, %", "average group, %",
                            "trained on", "forward only", "seconds", "times cheaper"}};
   for (const RunGroup& group : groups) {
     lines.push_back(line_of(group, full == groups.end() ? nullptr : &*full));
@@ -95,8 +95,8 @@ std::string overview_of(const StudyResults& results) {
   }
   return text +
          fmt::format(
-             "{}. Samples trained on and seconds hold everything a run does, its scoring run "
-             "included; samples of evaluations do not count.\n",
+             "{}. Samples trained on and seconds include everything a run does, also its scoring "
+             "run; samples of evaluations do not count.\n",
              seeds_text(results));
 }
 

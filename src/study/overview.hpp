@@ -6,11 +6,12 @@
 
 namespace rcap {
 
-/// The outcome of a study for a person at a terminal: for each data set and pruning rate a table
-/// with a line for each method, in Markdown with its columns aligned. Samples an epoch, accuracy
-/// of the worst and the average group, seconds, and how many times cheaper than "full".
+/// The outcome of a study for a person at a terminal: for each data set and pruning rate, a
+/// Markdown table with aligned columns and a line for each method. It shows samples per epoch,
+/// accuracy of the worst and the average group, seconds, and how many times cheaper than "full" it
+/// is.
 ///
-/// Where a method was run at several betas the nearest to 1 stands for it.
+/// If a method was run at several betas, the one nearest to 1 is shown.
 [[nodiscard]] std::string overview_of(const StudyResults& results);
 
 }  // namespace rcap

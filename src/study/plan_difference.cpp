@@ -39,7 +39,7 @@ std::string shown(const std::string& value) { return value.empty() ? "not set" :
 
 void tell_options(std::vector<std::string>& lines, const RunsByName& before,
                   const RunsByName& after) {
-  using Change = std::pair<std::string, std::string>;  // what an option was, and is
+  using Change = std::pair<std::string, std::string>;  // the old and the new word of an option
   std::map<std::pair<std::string, Change>, int> changes;
   for (const auto& [name, run] : after) {
     const auto old = before.find(name);

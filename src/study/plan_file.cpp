@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One data set or method of a plan: what tables call it, and its options.
+/// One data set or method of a plan: its name in tables, and its options.
 struct Entry {
   std::string name;
   std::vector<GivenOption> options;
@@ -36,7 +36,7 @@ struct Grid {
 const std::vector<std::string> Keys{"title",     "seeds",   "pruning-rates", "betas",
                                     "reference", "options", "datasets",      "methods"};
 
-/// What the study itself says of a run.
+/// Options of a run that the study itself sets.
 const std::set<std::string> ReservedOptions{"seed", "pruning_rate", "make_scores"};
 
 /// Reads the parts of a plan, and says where in the file something is wrong.
@@ -76,13 +76,13 @@ class PlanReader {
     const toml::node* node = table().get(key);
     if (node == nullptr) return std::nullopt;
     if (const auto text = node->value_exact<std::string>()) return text;
-    file_.refuse(*node, fmt::format("{} is to be a text in quotes", key));
+    file_.refuse(*node, fmt::format("{} must be a string in quotes", key));
   }
 
   const toml::array* array_of(const char* key) const {
     const toml::node* node = table().get(key);
     if (node != nullptr && !node->is_array()) {
-      file_.refuse(*node, fmt::format("{} is to be a list in [ ]", key));
+      file_.refuse(*node, fmt::format("{} must be a list in [ ]", key));
     }
     return node == nullptr ? nullptr : node->as_array();
   }
@@ -95,11 +95,11 @@ class PlanReader {
     for (const toml::node& node : *array) {
       const auto number = node.value<Number>();
       if (!number) {
-        file_.refuse(node, fmt::format("{}: numbers are expected, this is no {}", key,
+        file_.refuse(node, fmt::format("{}: this is not a {}", key,
                                        std::is_integral_v<Number> ? "whole number" : "number"));
       }
       if (std::ranges::find(numbers, *number) != numbers.end()) {
-        file_.refuse(node, fmt::format("{}: {} stands there twice", key, *number));
+        file_.refuse(node, fmt::format("{}: {} appears twice", key, *number));
       }
       numbers.push_back(*number);
     }
@@ -108,7 +108,7 @@ class PlanReader {
 
   const toml::table& require_table(const toml::node& node, const std::string& key) const {
     if (const toml::table* table = node.as_table()) return *table;
-    file_.refuse(node, fmt::format("{}: a table of options is expected", key));
+    file_.refuse(node, fmt::format("{}: must be a table of options", key));
   }
 
   std::vector<GivenOption> options_of(const toml::table& table) const {
@@ -118,7 +118,7 @@ class PlanReader {
       if (name == "name") continue;
       if (ReservedOptions.contains(name)) {
         file_.refuse(node,
-                     fmt::format("{} is set by the study; rates and seeds stand at the top of the "
+                     fmt::format("{} is set by the study; rates and seeds belong at the top of the "
                                  "plan, as pruning-rates and seeds",
                                  key.str()));
       }
@@ -127,8 +127,8 @@ class PlanReader {
     return options;
   }
 
-  /// @param naming  options whose value names an entry that has no name; a text stands for
-  ///                the first of them
+  /// @param naming  options whose value names an entry that has no name; an entry that is a string
+  ///                sets the first of them
   std::vector<Entry> entries_of(const char* key, const std::vector<std::string>& naming) const {
     std::vector<Entry> entries;
     const toml::array* array = array_of(key);
@@ -146,8 +146,8 @@ class PlanReader {
             node, fmt::format("{}: an entry needs one of name, {}", key, fmt::join(naming, ", ")));
       }
       if (std::ranges::find(entries, entry.name, &Entry::name) != entries.end()) {
-        file_.refuse(node, fmt::format("{}: \"{}\" stands there twice; give each its own name", key,
-                                       entry.name));
+        file_.refuse(
+            node, fmt::format("{}: \"{}\" appears twice; give each its own name", key, entry.name));
       }
       entries.push_back(std::move(entry));
     }
@@ -166,10 +166,10 @@ class PlanReader {
   TomlFile file_;
 };
 
-/// The word of each option, by its name; what is set later wins.
+/// The word of each option, by name; later settings override earlier ones.
 using Words = std::map<std::string, std::string>;
 
-/// Paths in a plan are those of its reader, not of the study's folder, where runs are started.
+/// Paths in a plan are relative to `data_root`, not to the study's folder, in which runs start.
 void make_paths_absolute(Words& words, const fs::path& data_root) {
   TrainOptions defaults;
   OptionFields fields;
@@ -183,7 +183,7 @@ void make_paths_absolute(Words& words, const fs::path& data_root) {
 
 void require_complete(const fs::path& path, const Grid& grid) {
   const auto require = [&](bool holds, const char* what) {
-    if (!holds) throw InvalidArgument(fmt::format("{}: an empty study: {}", path.string(), what));
+    if (!holds) throw InvalidArgument(fmt::format("{}: {}", path.string(), what));
   };
   require(!grid.datasets.empty(), "there is no data set; add [[datasets]]");
   require(!grid.methods.empty(), "there is no method; add methods = [\"rcap\", \"rs2\"]");
@@ -246,9 +246,8 @@ class RunMaker {
     constexpr std::size_t LongestName = 240;  // of a file with an ending
     if (run.name.size() > LongestName) {
       throw InvalidArgument(
-          fmt::format("{}: a run would be called {}..., which has {} characters; a file's name may "
-                      "have {}: give "
-                      "shorter names to data sets and methods",
+          fmt::format("{}: a run would be called {}..., which has {} characters; a file name may "
+                      "have {}: give shorter names to data sets and methods",
                       path_.string(), run.name.substr(0, 40), run.name.size(), LongestName));
     }
     run.dataset = dataset.name;
@@ -277,14 +276,14 @@ class RunMaker {
   std::vector<PlannedRun> runs_;
 };
 
-/// The options that decide which samples the accuracies of a run are of.
+/// The options that decide which samples the accuracies of a run are measured on.
 std::vector<const char*> evaluation_options(const TrainOptions& options) {
   std::vector<const char*> names{"evaluate", "min_test_samples"};
   if (options.evaluate == Evaluate::HeldOut) names.push_back("hold_out");
   return names;
 }
 
-/// Accuracies of different samples do not belong in one row of a table.
+/// Accuracies on different samples do not belong in one row of a table.
 void require_same_samples(const fs::path& path, const std::vector<PlannedRun>& runs) {
   std::map<std::string, const PlannedRun*> first_of;
   for (const PlannedRun& run : runs) {
@@ -294,8 +293,8 @@ void require_same_samples(const fs::path& path, const std::vector<PlannedRun>& r
       const std::string first_word = word_of(first.options, name);
       if (word == first_word) continue;
       throw InvalidArgument(fmt::format(
-          "{}: data set \"{}\": {} is {} with {} and {} with {}, so that one row of a table would "
-          "compare accuracies of different samples; set it for all methods, or make two data sets",
+          "{}: data set \"{}\": {} is {} with {} and {} with {}, so one row of a table would "
+          "compare accuracies on different samples; set it for all methods, or make two data sets",
           path.string(), run.dataset, spell(name, Reader::File), first_word, first.method, word,
           run.method));
     }
@@ -308,12 +307,12 @@ std::vector<std::string> names_of(const std::vector<Entry>& entries) {
   return names;
 }
 
-/// The method others are compared with: the one named, else the first that is rcap.
+/// The method that others are compared with: the one named, otherwise the first that is rcap.
 std::string find_reference(const fs::path& path, const Grid& grid) {
   const std::vector<std::string> names = names_of(grid.methods);
   if (!grid.reference.empty()) {
     if (std::ranges::find(names, grid.reference) != names.end()) return grid.reference;
-    throw InvalidArgument(fmt::format("{}: reference \"{}\" is none of the methods {}{}",
+    throw InvalidArgument(fmt::format("{}: reference \"{}\" is not one of the methods {}{}",
                                       path.string(), grid.reference, fmt::join(names, ", "),
                                       did_you_mean(grid.reference, names)));
   }

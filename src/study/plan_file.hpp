@@ -8,10 +8,10 @@
 
 namespace rcap {
 
-/// What a plan leaves to the machine it runs on.
+/// What a plan leaves open, because it depends on the machine.
 struct PlanDefaults {
   int threads = 1;                  ///< of each run
-  std::filesystem::path data_root;  ///< where relative paths begin
+  std::filesystem::path data_root;  ///< what relative paths are relative to
 };
 
 /// Reads a plan: data sets x methods x pruning rates x betas x seeds.
@@ -32,9 +32,9 @@ struct PlanDefaults {
 ///     dataset = "fashion-mnist"
 ///     imbalance = 100
 ///
-/// A method's options come before those of its data set, and these before [options]. A name
-/// that is not given is the method's, or the preset's or data set's. "full" is run once per seed.
-/// Methods that choose by scores share one scoring run per data set and seed.
+/// A method's options take precedence over those of its data set, and those over [options]. The
+/// default name of an entry is its method, preset or data set. "full" is run once per seed.
+/// Methods that select by scores share one scoring run per data set and seed.
 ///
 /// @throws BadFile          the file cannot be read, or is not TOML: names line and column
 /// @throws InvalidArgument  an unknown key or option (names the nearest one), a value out of
@@ -42,7 +42,7 @@ struct PlanDefaults {
 [[nodiscard]] StudyPlan read_plan_file(const std::filesystem::path& path,
                                        const PlanDefaults& defaults);
 
-/// How two plans differ, in a few lines of words; empty where they do not.
+/// How two plans differ, in a few lines of text; empty if they do not.
 [[nodiscard]] std::vector<std::string> difference_of(const StudyPlan& before,
                                                      const StudyPlan& after);
 

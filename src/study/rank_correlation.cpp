@@ -35,8 +35,8 @@ std::vector<double> ranks_of(std::span<const double> values) {
 
 std::optional<double> spearman_correlation(std::span<const double> a, std::span<const double> b) {
   if (a.size() != b.size()) {
-    throw InvalidArgument(fmt::format(
-        "spearman_correlation: {} values and {}; there must be as many", a.size(), b.size()));
+    throw InvalidArgument(fmt::format("spearman_correlation: {} values and {}; give equally many",
+                                      a.size(), b.size()));
   }
   if (has_nan(a) || has_nan(b)) return std::nullopt;
   const std::vector<double> ranks_a = ranks_of(a);

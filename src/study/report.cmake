@@ -11,7 +11,7 @@ if(NOT plotly_js)
   endif()
   list(GET plotly_js 0 plotly_js)
 elseif(NOT EXISTS "${plotly_js}")
-  message(FATAL_ERROR "RCAP_PLOTLY_JS is \"${plotly_js}\", and there is no such file; correct it, or leave it "
+  message(FATAL_ERROR "RCAP_PLOTLY_JS is \"${plotly_js}\", but there is no such file; correct it, or leave it "
     "empty for the one that scripts/setup puts into .venv.")
 endif()
 

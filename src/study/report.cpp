@@ -16,17 +16,17 @@ std::string escape_html(const std::string& text) {
   return replaced(replaced(replaced(text, "&", "&amp;"), "<", "&lt;"), "\"", "&quot;");
 }
 
-/// JSON that can stand inside a script element: "</script>" or "<!--" in a title would end it,
-/// or change how the browser reads what follows.
+/// JSON that is safe inside a script element: "</script>" or "<!--" in a title would end it, or
+/// change how the browser reads what follows.
 std::string json_for_script(const nlohmann::ordered_json& json) {
-  // A folder's name may hold bytes that are not UTF-8.
+  // The name of a folder may not be valid UTF-8.
   return replaced(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), "<",
                   "\\u003c");
 }
 
 using Parts = std::map<std::string_view, std::string_view>;
 
-/// Puts the parts where the skeleton has {{name}}; what is put in is not looked at again.
+/// Replaces each {{name}} of the skeleton by that part; the parts themselves are not searched.
 std::string fill(std::string_view skeleton, const Parts& parts) {
   std::string page;
   for (;;) {
@@ -39,9 +39,9 @@ std::string fill(std::string_view skeleton, const Parts& parts) {
   }
 }
 
-/// Plotly's bundle with parentheses around the function that holds all of it. Browsers take them
-/// as a sign that it is called at once, and read its five million characters once, not twice. A
-/// bundle of another shape stays as it is.
+/// Plotly's bundle with parentheses around the function that holds all of it. To browsers they are
+/// a sign that it is called at once, so that they parse its five million characters once, not
+/// twice. A bundle of another shape is left unchanged.
 std::string marked_as_called_at_once(std::string_view bundle) {
   constexpr std::string_view Begin = "this, () => {";
   constexpr std::string_view End = "}));";

@@ -1,6 +1,6 @@
 #include "study/report_assets.hpp"
 
-// The assembler takes the files in as they are; a generated array of five million numbers would
+// The assembler includes the files as they are; a generated array of five million numbers would
 // keep the compiler busy for a minute. report.cmake names them as dependencies.
 #define RCAP_INCLUDE(path) ".incbin \"" path "\"\n"
 #define RCAP_EMBED(name, contents)                                                         \

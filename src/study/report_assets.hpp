@@ -9,7 +9,7 @@ struct ReportAssets {
   std::string_view skeleton;  ///< HTML with {{title}}, {{style}}, {{data}}, {{script}}, ...
   std::string_view style;
   std::string_view script;          ///< src/study/report/*.js, one after another
-  std::string_view plotly_licence;  ///< what its bundle's own banner only refers to
+  std::string_view plotly_licence;  ///< the text that the banner of its bundle only refers to
   std::string_view plotly;
 };
 

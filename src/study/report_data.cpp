@@ -31,14 +31,14 @@ Json rounded(const std::vector<double>& values, int digits = Digits) {
   return json;
 }
 
-/// One number where all values are the same.
+/// A single number if all values are the same.
 Json constant_or_list(const std::vector<std::int64_t>& values) {
   const bool constant =
       !values.empty() && std::ranges::all_of(values, [&](auto v) { return v == values.front(); });
   return constant ? Json(values.front()) : Json(values);
 }
 
-/// Values that many runs share: each is stored once, runs hold its place.
+/// Values that many runs share: each is stored once, and runs hold its index.
 class SharedValues {
  public:
   std::size_t place_of(Json value) {
@@ -53,7 +53,7 @@ class SharedValues {
   Json values_ = Json::array();
 };
 
-/// Every k-th of `count` places, the last one always.
+/// Every k-th of `count` indices, always including the last.
 std::vector<std::size_t> every(std::int64_t stride, std::size_t count) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < count; ++i) {
@@ -68,7 +68,7 @@ std::int64_t evaluation_count(const RunResult& run) {
 
 std::size_t class_count(const RunResult& run) { return run.summary.train_class_sizes.size(); }
 
-/// So that `total` values, taken every k-th, are at most `limit`.
+/// The k for which every k-th of `total` values are at most `limit`.
 std::int64_t stride_for(std::int64_t total, std::int64_t limit) {
   return std::max<std::int64_t>(1, (total + limit - 1) / limit);
 }
@@ -271,7 +271,7 @@ class ReportData {
     return values;
   }
 
-  /// What must be said beside the accuracies of a data set; most have nothing.
+  /// What must be said about the accuracies of a data set; mostly nothing.
   [[nodiscard]] Json remarks() const {
     Json said = Json::array();
     for (const std::string& dataset : results_.datasets) {
@@ -281,28 +281,28 @@ class ReportData {
     return said;
   }
 
-  /// What the page does not have of the runs, in words.
+  /// What the page leaves out, in words.
   [[nodiscard]] Json left_out() const {
     Json said = Json::array();
     if (curve_stride_ > 1) {
-      said.push_back(fmt::format("Learning curves have one evaluation in {}, the last one always.",
+      said.push_back(fmt::format("Learning curves have one evaluation in {}, and always the last.",
                                  curve_stride_));
     }
     if (count_stride_ > 1) {
       said.push_back(
-          fmt::format("Class counts have one epoch in {}, the last one always.", count_stride_));
+          fmt::format("Class counts have one epoch in {}, and always the last.", count_stride_));
     }
     const auto without_counts =
         std::ranges::count_if(results_.runs, [&](const auto& run) { return !has_counts(run); });
     if (without_counts > 0) {
-      said.push_back(fmt::format("{} runs with more than {} classes come without class counts.",
+      said.push_back(fmt::format("{} runs with more than {} classes have no class counts.",
                                  without_counts, limits_.classes));
     }
     const auto with_many_groups = std::ranges::count_if(results_.runs, [&](const auto& run) {
       return run.summary.evaluation.group_accuracy.size() > limits_.groups;
     });
     if (with_many_groups > 0) {
-      said.push_back(fmt::format("{} runs with more than {} groups tell the {} worst of them.",
+      said.push_back(fmt::format("{} runs with more than {} groups show only the {} worst.",
                                  with_many_groups, limits_.groups, limits_.worst_groups));
     }
     return said;

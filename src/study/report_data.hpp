@@ -6,11 +6,11 @@
 
 namespace rcap {
 
-/// What the script of a report is given: the runs, in short.
+/// The input of a report's script: the runs in compact form.
 ///
-/// Numbers have six significant digits, in curves five. What many runs share stands once:
-/// `groups` (names and sizes), `grids` (numbers of epochs), `options` that are equal everywhere.
-/// A list of counts that never changes is one number. docs/report.md tells the keys.
+/// Numbers have six significant digits, or five in curves. What many runs share is stored once:
+/// `groups` (names and sizes), `grids` (lists of epochs), options that are equal in all runs. A
+/// list of counts that never changes is one number. docs/report.md lists the keys.
 [[nodiscard]] nlohmann::ordered_json report_data(const StudyResults& results,
                                                  const ReportLimits& limits);
 

@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* HeldOut = "held-out";  // as a summary has it
+constexpr const char* HeldOut = "held-out";  // as in a summary
 
-/// A summary tells what the last epoch found; where the two differ one of them was changed.
+/// A summary repeats the evaluation of the last epoch; if the two differ, one of them was changed.
 void require_agreement(const fs::path& folder, const RunResult& run) {
   const bool agree =
       !run.epochs.empty() && run.epochs.back().evaluation &&
@@ -44,8 +44,8 @@ RunResult read_run(const fs::path& folder) {
   return run;
 }
 
-/// What to call the data of a run that no plan names: runs whose accuracies are not of the same
-/// samples, or whose labels are not equally right, do not belong in one row.
+/// A name for the data of a run that is in no plan. Runs whose accuracies are not measured on the
+/// same samples, or whose labels are not equally right, do not belong in one row.
 std::string dataset_title(const Summary& summary) {
   std::string title = summary.dataset;
   if (summary.imbalance != 1) title += fmt::format(", long-tailed {}", summary.imbalance);
@@ -63,13 +63,12 @@ std::vector<std::string> remarks_on(const Summary& summary) {
     remarks.push_back("Accuracies are of the held-out part of the training data.");
   }
   if (summary.min_test_samples > 1) {
-    remarks.push_back(
-        fmt::format("Groups with fewer than {} samples to evaluate with do not count.",
-                    summary.min_test_samples));
+    remarks.push_back(fmt::format("Groups with fewer than {} samples to evaluate on do not count.",
+                                  summary.min_test_samples));
   }
   if (summary.changed_labels > 0) {
     remarks.push_back(
-        fmt::format("Of the labels trained on {} are wrong on purpose.", summary.changed_labels));
+        fmt::format("{} of the training labels are wrong on purpose.", summary.changed_labels));
   }
   return remarks;
 }
@@ -96,7 +95,7 @@ void sort_runs(StudyResults& results) {
   std::ranges::sort(results.runs, {}, key);
 }
 
-/// Where a run stands, and what it found if it is done.
+/// The condition of a run, and its result if it is done.
 RunCondition look_at(const StudyFolder& folder, const PlannedRun& run, RunResult& result) {
   const fs::path path = folder.run(run.name);
   if (fs::exists(folder.failure(run.name))) {
@@ -150,7 +149,7 @@ StudyResults results_of_folders(const fs::path& folder) {
   for (const fs::path& path : run_folders(folder)) {
     try {
       if (!fs::exists(path / run_files::Summary)) {
-        // A scoring run has no summary either; it is no gap in a table.
+        // A scoring run has no summary either, but is not missing from any table.
         if (fs::exists(path / run_files::Scores)) continue;
         results.missing.push_back({path.filename().string(), "not finished"});
         continue;
@@ -202,7 +201,7 @@ StudyResults read_results(const fs::path& folder) {
                                                   : results_of_folders(folder);
   if (results.runs.empty() && results.missing.empty()) {
     throw InvalidArgument(fmt::format(
-        "{}: there is no run in it; give the folder of a study, or one that holds run folders",
+        "{}: there is no run in it; give the folder of a study, or a folder of run folders",
         folder.string()));
   }
   sort_runs(results);

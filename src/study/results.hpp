@@ -10,16 +10,16 @@
 
 namespace rcap {
 
-/// One finished run, as its folder tells it.
+/// One finished run, read from its folder.
 struct RunResult {
   std::string name;     ///< of its folder below `runs`
-  std::string dataset;  ///< what tables call its data, e.g. "fashion-mnist, long-tailed 100"
-  std::string method;   ///< what tables call its method, e.g. "rcap mass"
+  std::string dataset;  ///< the name of its data in tables, e.g. "fashion-mnist, long-tailed 100"
+  std::string method;   ///< the name of its method in tables, e.g. "rcap mass"
   Summary summary;
   std::vector<EpochRecord> epochs;
   std::vector<GivenOption> options;  ///< of `options.toml`
 
-  /// Trained on everything.
+  /// Whether it trained on everything.
   [[nodiscard]] bool is_full() const { return summary.method == "full"; }
 };
 using Runs = std::vector<const RunResult*>;
@@ -30,20 +30,20 @@ struct MissingRun {
   std::string reason;  ///< "not begun", "not finished", its error, what is wrong with its files
 };
 
-/// All that tables, figures and the report are made from.
+/// Everything that tables, figures and the report are made from.
 struct StudyResults {
   std::string title;
   std::string reference;              ///< the method that others are compared with; may be empty
   std::vector<std::string> datasets;  ///< in the order of tables
-  std::vector<std::string> methods;   ///< in the order of tables, "full" too where it was run
+  std::vector<std::string> methods;   ///< in the order of tables, including "full" if it was run
   std::vector<RunResult> runs;        ///< by data set, rate, method, beta, seed
   std::vector<MissingRun> missing;
 
   /// Pruning rates of the runs on a data set, ascending; runs of "full" have none.
   [[nodiscard]] std::vector<double> rates_of(const std::string& dataset) const;
 
-  /// What must be said beside the accuracies on a data set, in sentences: that they are not of test
-  /// samples, that small groups do not count, that labels are wrong. Mostly empty.
+  /// What must be said about the accuracies on a data set, in sentences: that they are not measured
+  /// on test samples, that small groups do not count, that labels are wrong. Mostly empty.
   [[nodiscard]] std::string remarks_on(const std::string& dataset) const;
 };
 
@@ -60,13 +60,13 @@ struct RunCondition {
   std::string reason;  ///< why it is not done, in words
 };
 
-/// Where a run of a study stands.
+/// The condition of a run of a study.
 [[nodiscard]] RunCondition condition_of(const StudyFolder& folder, const PlannedRun& run);
 
-/// Reads what the runs of a study have left so far.
+/// Reads what the runs of a study have written so far.
 ///
 /// @param folder  of `rcap study`, or any folder with run folders of `rcap train` in it. Names
-///                and order come from `study.json` where it is there, else from the runs.
+///                and order come from `study.json` if it exists, otherwise from the runs.
 /// @throws BadFile          the folder, or its `study.json`, cannot be read
 /// @throws InvalidArgument  there is no run in it
 [[nodiscard]] StudyResults read_results(const std::filesystem::path& folder);

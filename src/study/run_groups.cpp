@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t LongestName = 26;
 
-/// How far a beta is from 1, as ratios go; equal distances are told apart by beta itself.
+/// How far a beta is from 1 as a ratio; between equal distances, beta itself decides.
 std::pair<double, double> distance_from_one(const RunGroup& group) {
   const double beta = group.beta.value_or(1);
   return {std::abs(std::log(beta)), beta};

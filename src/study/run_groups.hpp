@@ -10,7 +10,7 @@
 
 namespace rcap {
 
-/// Runs that differ in their seed alone.
+/// Runs that differ only in their seed.
 struct RunGroup {
   std::string method;
   double pruning_rate = 0;
@@ -27,7 +27,7 @@ struct RunGroup {
 [[nodiscard]] std::vector<RunGroup> plain_groups_of(const StudyResults& results,
                                                     const std::string& dataset);
 
-/// Those of the highest rate, and of "full".
+/// The groups of the highest rate, and of "full".
 [[nodiscard]] std::vector<RunGroup> highest_rate_groups_of(const StudyResults& results,
                                                            const std::string& dataset);
 

@@ -29,14 +29,14 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// What a finished run took, its shared scoring run left out.
+/// What a finished run took, without its shared scoring run.
 double seconds_of_run(const StudyFolder& folder, const PlannedRun& run) {
   const fs::path path = folder.run(run.name) / run_files::Summary;
   const Seconds seconds = summary_from_text(path, read_text(path)).seconds;
   return seconds.total() - (run.scores_from.empty() ? 0 : seconds.scoring);
 }
 
-/// Puts a run aside, so that it can be made again and nothing is lost.
+/// Moves a run out of the way, so that it can be made again and nothing is lost.
 void set_aside(const StudyFolder& folder, const std::string& name) {
   fs::remove(folder.failure(name));
   if (!fs::exists(folder.run(name))) return;
@@ -63,8 +63,8 @@ void take_over_plan(const StudyFolder& folder, const StudyPlan& plan, bool may_a
     const auto difference = difference_of(before, plan);
     if (!difference.empty() && !may_amend) {
       throw InvalidArgument(fmt::format(
-          "{}: the study was begun with another plan: {}; choose another folder, or take over the "
-          "new plan with amend (runs it changes are moved to {} and made again)",
+          "{}: the study began with another plan: {}; choose another folder, or accept the new "
+          "plan with amend (runs that it changes are moved to {} and made again)",
           folder.path().string(), fmt::join(difference, "; "),
           (folder.path() / "replaced").string()));
     }
@@ -73,13 +73,13 @@ void take_over_plan(const StudyFolder& folder, const StudyPlan& plan, bool may_a
   write_plan(folder.plan(), plan);
 }
 
-/// The last thing a run said.
+/// The last line a run printed.
 std::string last_line(const fs::path& log) {
   const auto lines = lines_of(read_text(log));
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     if (!line->empty()) return line->starts_with("rcap: ") ? line->substr(6) : *line;
   }
-  return "it said nothing";
+  return "it printed no message";
 }
 
 /// A study under way.
@@ -118,13 +118,13 @@ class Study {
       const RunCondition condition = condition_of(folder_, run);
       if (condition.status == RunStatus::Done) {
         ++outcome_.done;
-        // A scoring run leaves no time of its own.
+        // A scoring run does not record its time.
         if (!run.makes_scores) costs_.add(run, seconds_of_run(folder_, run));
       } else if (condition.status == RunStatus::Failed && !settings_.rerun_failed) {
         given_up_.emplace(run.name, condition.reason);
       } else if (condition.status == RunStatus::Damaged && !settings_.rerun_damaged) {
         given_up_.emplace(run.name, condition.reason);
-        listener_.on_note(fmt::format("{}: {}; it is made again only if damaged runs are rerun",
+        listener_.on_note(fmt::format("{}: {}; it is only made again if damaged runs are rerun",
                                       run.name, condition.reason));
       } else {
         if (condition.status == RunStatus::Damaged) set_aside(folder_, run.name);
@@ -168,7 +168,7 @@ class Study {
                                [&](const auto& entry) { return has_name(entry.second.run); });
   }
 
-  /// Paths are relative to the study's folder, in which the runs are started: it can be moved.
+  /// Paths are relative to the study's folder, in which the runs start, so that it can be moved.
   [[nodiscard]] std::vector<std::string> command_of(const PlannedRun& run) const {
     std::vector<std::string> words;
     for (const auto& [name, word] : words_of(run.options)) {

@@ -9,24 +9,24 @@
 namespace rcap {
 
 struct StudySettings {
-  std::filesystem::path train_program;  ///< what trains one run: rcap-train
+  std::filesystem::path train_program;  ///< the program that trains one run: rcap-train
   int jobs = 1;                         ///< runs side by side
   bool rerun_failed = false;
   bool rerun_damaged = false;
-  bool amend = false;  ///< take over a plan that differs from the one the study began with
+  bool amend = false;  ///< accept a plan that differs from the one the study began with
 };
 
-/// Where a study stands, for a line of progress.
+/// How far a study is, for a line of progress.
 struct StudyProgress {
   int done = 0;
-  int failed = 0;  ///< damaged ones too
+  int failed = 0;  ///< or damaged
   int left = 0;    ///< neither done, failed nor running
   std::vector<std::string> running;
-  double part = 0;          ///< of the runs, done or given up, 0 to 1
+  double part = 0;          ///< fraction of the runs that are done or given up, 0 to 1
   double seconds_left = 0;  ///< estimated from the runs so far; below 0: not known yet
 };
 
-/// Hears what happens in a study, and may stop it.
+/// Is notified of what happens in a study, and may stop it.
 class StudyListener {
  public:
   virtual ~StudyListener() = default;
@@ -43,25 +43,25 @@ struct StudyOutcome {
   std::vector<MissingRun> missing;
   bool stopped = false;
   double seconds = 0;      ///< from start to end
-  double run_seconds = 0;  ///< of the processes started now, added up
-  double own_seconds = 0;  ///< what the study took for itself, while no slot waited for a run
+  double run_seconds = 0;  ///< sum over the processes started by this call
+  double own_seconds = 0;  ///< what the study itself took, while no slot waited for a run
 };
 
-/// Makes all runs of a plan that are not done, each a process of its own in its own folder.
+/// Makes all runs of a plan that are not done, each as a separate process in its own folder.
 ///
-/// Whatever happens to this process, and at whatever moment, the runs end the same when it is
-/// started again: a run that was under way goes on at its last checkpoint. The processes do not
+/// Whatever happens to this process, and whenever, the runs end with the same results once it is
+/// started again: a run that was under way is resumed at its last checkpoint. The processes do not
 /// outlive this one.
 ///
-/// @throws InvalidArgument  the study was begun with another plan and `amend` is off (tells the
-///                          difference), or another process holds the folder
-/// @throws BadFile          the folder cannot be made or written
+/// @throws InvalidArgument  the study began with another plan and `amend` is off (names the
+///                          differences), or another process holds the folder
+/// @throws BadFile          the folder cannot be created or written
 [[nodiscard]] StudyOutcome run_study(const StudyPlan& plan, const StudyFolder& folder,
                                      const StudySettings& settings, StudyListener& listener);
 
-/// What the runs of a plan cost, as far as it can be told before they are made.
+/// What the runs of a plan cost, as far as it is known before they are made.
 struct RunEstimate {
-  double full_trainings = 0;  ///< in samples seen, over those of a training on everything
+  double full_trainings = 0;  ///< samples seen, relative to one training on everything
   double seconds = -1;        ///< from finished runs of the study; below 0: not known yet
 };
 

@@ -17,7 +17,7 @@ struct Family {
   std::string name;
   TrainOptions options;               ///< of the scoring run
   std::vector<GivenOption> training;  ///< what they have in common
-  bool listens = false;               ///< to as many epochs as `options` says
+  bool listens = false;               ///< to the epochs that `options` sets, for tdds
 };
 
 bool needs_scores(const PlannedRun& run) {
@@ -25,7 +25,7 @@ bool needs_scores(const PlannedRun& run) {
          run.options.scores.empty();
 }
 
-/// The training of a run, without how it selects and what is listened for.
+/// The training of a run, without how it selects and how its scores are made.
 TrainOptions training_of(const PlannedRun& run) {
   const TrainOptions plain;
   TrainOptions options = run.options;
@@ -42,8 +42,8 @@ void require_equal(const PlannedRun& run, const char* name, std::int64_t value,
                    std::int64_t other) {
   if (value == other) return;
   throw InvalidArgument(fmt::format(
-      "{}: {} is {} here and {} in another run that would share its scoring run; give one of "
-      "them scores of its own with scores = FILE",
+      "{}: {} is {} here and {} in another run that would share its scoring run; give one of them "
+      "its own scores with scores = FILE",
       run.name, name, value, other));
 }
 
@@ -62,7 +62,7 @@ void join(Family& family, const PlannedRun& run) {
   family.options.score_window = run.options.score_window;
 }
 
-/// "lt100-scoring-seed-0", with a number appended where the name is taken.
+/// "lt100-scoring-seed-0", with a number appended if the name is taken.
 std::string name_of_family(const std::vector<Family>& families, const PlannedRun& run) {
   const std::string plain =
       fmt::format("{}-scoring-seed-{}", as_file_name(run.dataset), run.options.seed);

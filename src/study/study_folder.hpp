@@ -11,14 +11,14 @@ namespace rcap {
 /// One run of a study.
 struct PlannedRun {
   std::string name;     ///< of its folder: "lt100-rcap-mass-rate-0.9-seed-27"
-  std::string dataset;  ///< what tables call its data
-  std::string method;   ///< what tables call its method; "scoring" for a scoring run
+  std::string dataset;  ///< the name of its data in tables
+  std::string method;   ///< the name of its method in tables; "scoring" for a scoring run
   TrainOptions options;
   std::string scores_from;    ///< name of the scoring run it waits for; empty: none
-  bool makes_scores = false;  ///< a scoring run: leaves scores, no summary
+  bool makes_scores = false;  ///< a scoring run: writes scores, but no summary
 };
 
-/// What is to be run and how tables name it: `study.json`.
+/// What to run, and the names in tables: `study.json`.
 struct StudyPlan {
   std::string title;
   std::string reference;  ///< the method that others are compared with; may be empty
@@ -31,7 +31,7 @@ struct StudyPlan {
 [[nodiscard]] StudyPlan read_plan(const std::filesystem::path& path);
 void write_plan(const std::filesystem::path& path, const StudyPlan& plan);
 
-/// A name as part of a folder's name: small letters, digits, dots and dashes.
+/// A name as part of a folder's name: lower-case letters, digits, dots and dashes.
 [[nodiscard]] std::string as_file_name(const std::string& name);
 
 /// Where the files of a study are.
@@ -47,7 +47,7 @@ class StudyFolder {
   [[nodiscard]] std::filesystem::path log(const std::string& name) const {
     return path_ / "logs" / (name + ".log");
   }
-  /// Why a run failed; the file is there for failed runs alone.
+  /// Why a run failed; the file exists only for failed runs.
   [[nodiscard]] std::filesystem::path failure(const std::string& name) const {
     return path_ / "failed" / (name + ".txt");
   }

@@ -19,7 +19,7 @@ constexpr double ColumnGap = 22;
 constexpr double TitleHeight = 27;  // of a panel, above its frame
 constexpr double AxisHeight = 54;   // labels and title of x, below it
 constexpr double SwatchWidth = 44;
-constexpr double RightRoom = 8;  // half of a label may stand over the edge
+constexpr double RightRoom = 8;  // since half of a label may extend over the edge
 
 /// Writes from top to bottom.
 class Page {

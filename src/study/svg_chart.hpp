@@ -7,16 +7,16 @@
 #include "study/chart_axis.hpp"
 #include "study/chart_look.hpp"
 
-/// A small writer of charts as SVG, made for the figures of a study: readable at the width of a
-/// column (700 units wide, few and large labels), safe for colour-blind readers, light and dark
-/// by the reader's own setting inside one file, text that stays text, the same bytes for the
-/// same input. The chart libraries of C++ draw for one ground only, hence our own.
+/// Writes charts as SVG, for the figures of a study: readable at the width of a column (700 units
+/// wide, few and large labels), safe for colour-blind readers, light or dark by the reader's own
+/// setting in one file, with text that stays text, and the same bytes for the same input. The chart
+/// libraries of C++ draw for one background only, hence our own.
 namespace rcap::chart {
 
 struct Point {
   double x = 0;
   double y = 0;
-  /// Ends of the band or bar; NaN where there is none.
+  /// Ends of the band or bar; NaN if there is none.
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();
   double radius = 5;      ///< of the marker
@@ -35,7 +35,7 @@ struct Series {
   SpreadMarks spread = SpreadMarks::None;
 };
 
-/// Points without a place, such as 0 on a logarithmic axis, are left out and interrupt the line.
+/// Points that cannot be placed, such as 0 on a logarithmic axis, are left out and break the line.
 struct Panel {
   std::string title;  ///< says what y is: no text is rotated
   Axis x;
@@ -50,7 +50,7 @@ struct LegendEntry {
   bool marker = true;
 };
 
-/// Panels in rows, with what belongs to them alone.
+/// Panels in rows, with their own heading and legend.
 struct Section {
   std::string heading = {};
   std::size_t columns = 2;

@@ -8,12 +8,12 @@
 namespace rcap::chart {
 namespace {
 
-constexpr double TickRoom = 26;         // between two labels of the x axis, beside their text
+constexpr double TickRoom = 26;         // between two labels of the x axis
 constexpr double TickHeight = 44;       // for one label of the y axis
 constexpr std::size_t MostMarkers = 7;  // on a line
 constexpr double LabelGap = 7;
 
-/// From values to places in the picture.
+/// Maps values to positions in the picture.
 class Plane {
  public:
   Plane(const Panel& panel, const PanelRanges& ranges, const Box& box)
@@ -25,7 +25,7 @@ class Plane {
   [[nodiscard]] double y(double value) const {
     return box_.y + box_.height * (1 - place_of(panel_.y.scale, ranges_.y, value));
   }
-  /// As `y`, for ends of bands: what lies outside stands on the edge.
+  /// As `y`, for the ends of bands: values outside are moved to the edge.
   [[nodiscard]] double y_inside(double value) const {
     return y(std::clamp(value, ranges_.y.low, ranges_.y.high));
   }
@@ -40,7 +40,7 @@ class Plane {
   const Box& box_;
 };
 
-/// Those of the wanted ticks whose labels do not touch the one before.
+/// The requested ticks whose labels do not touch the one before.
 std::vector<double> fitting_ticks(const Panel& panel, const Plane& plane) {
   std::vector<double> ticks;
   double free_from = plane.box().x - plane.box().width;
@@ -143,7 +143,7 @@ std::string draw_markers(const Series& series, const Plane& plane) {
   const std::size_t every =
       series.join == Join::None ? 1 : (series.points.size() + MostMarkers - 1) / MostMarkers;
   std::string svg;
-  // Counted from the end, so that the last point, where a curve arrives, has its marker.
+  // Counted from the end, so that the last point of a curve has a marker.
   for (std::size_t i = 0; i < series.points.size(); ++i) {
     const Point& point = series.points[i];
     if ((series.points.size() - 1 - i) % every != 0 || !plane.holds(point)) continue;

@@ -23,14 +23,14 @@ struct PanelRanges {
 };
 
 /// The ranges that hold all points, bands and bars.
-/// @return nothing if no point has a place
+/// @return empty if no point can be placed
 [[nodiscard]] std::optional<PanelRanges> ranges_of(const Panel& panel);
 
-/// The values that are written beside an axis of this length.
+/// The values to label along an axis of this length.
 [[nodiscard]] std::vector<double> y_ticks(const Panel& panel, const Range& range, double height);
 
 /// The title, the frame with its labels and everything in it.
-/// @param plot  the frame; the title stands above it, labels to the left and below
+/// @param plot  the frame; the title is above it, labels to the left and below
 [[nodiscard]] std::string draw_panel(const Panel& panel, const PanelRanges& ranges,
                                      const Box& plot);
 

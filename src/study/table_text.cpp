@@ -16,7 +16,7 @@ std::string percent(const Table::Row& row) { return fmt::format("{:g} %", 100 * 
 std::string markdown_cell(const std::optional<Table::Cell>& cell) {
   if (!cell) return "-";
   if (cell->rank == 1) return fmt::format("**{}**", cell->text);
-  // Markdown knows no underline; every viewer of it knows this tag.
+  // Markdown has no underline, but every viewer of it knows this tag.
   if (cell->rank == 2) return fmt::format("<u>{}</u>", cell->text);
   return cell->text;
 }
@@ -50,9 +50,9 @@ struct SamplesLine {
 constexpr SamplesLine SamplesLines[] = {{"samples trained on", &MeanSamples::trained},
                                         {"samples forward only", &MeanSamples::forward}};
 constexpr const char* SamplesNote =
-    "Below a row what it took, mean over seeds: samples that went forward and backward in all "
-    "epochs, those of a scoring run included, and samples that went forward only. Evaluations do "
-    "not count.";
+    "Below each row is what it took, mean over seeds: samples that went forward and backward in "
+    "all epochs, including those of a scoring run, and samples that went forward only. Evaluations "
+    "do not count.";
 
 std::optional<double> value_of(const std::optional<Table::Cell>& cell, const SamplesLine& line) {
   if (!cell || !cell->samples) return std::nullopt;
@@ -64,7 +64,7 @@ std::string csv_samples(const Table::Cell& cell) {
   return fmt::format("{},{}", cell.samples->trained, cell.samples->forward);
 }
 
-/// A field of CSV: in quotes where it has to be.
+/// A field of CSV: in quotes if necessary.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   return fmt::format("\"{}\"", replaced(text, "\"", "\"\""));

@@ -16,7 +16,7 @@
 namespace rcap {
 namespace {
 
-/// What a column stands for: a method, at one temperature where a study has several.
+/// What a column stands for: a method, at one temperature if a study has several.
 struct Column {
   std::string method;
   std::optional<double> beta;
@@ -33,7 +33,7 @@ std::vector<Column> columns_of(const StudyResults& results) {
       betas.insert(*run.summary.beta);
       betas_in_row[{run.dataset, run.summary.pruning_rate}].insert(*run.summary.beta);
     }
-    // A preset may give each rate a temperature of its own; that is one column.
+    // A preset may give each rate its own temperature; that is still one column.
     const bool several = std::ranges::any_of(
         betas_in_row, [](const auto& entry) { return entry.second.size() > 1; });
     if (!several) {
@@ -47,7 +47,7 @@ std::vector<Column> columns_of(const StudyResults& results) {
   return columns;
 }
 
-/// The column of the reference; of several betas the one nearest to 1.
+/// The column of the reference; of several betas, the one nearest to 1.
 std::vector<Column>::iterator find_reference(std::vector<Column>& columns,
                                              const std::string& reference) {
   const auto distance = [&](const Column& column) {
@@ -59,7 +59,7 @@ std::vector<Column>::iterator find_reference(std::vector<Column>& columns,
   return found ? nearest : columns.end();
 }
 
-/// The runs behind a cell; those of "full" serve every rate.
+/// The runs of a cell; those of "full" are used for every rate.
 Runs runs_of(const StudyResults& results, const std::string& dataset, double rate,
              const Column& column) {
   Runs runs;
@@ -102,7 +102,7 @@ void rank_row(Table::Row& row) {
   }
 }
 
-/// Makes the rows of a table; `make_cell(row, runs)` makes a cell of the runs behind it.
+/// Makes the rows of a table; `make_cell(row, runs)` makes a cell from its runs.
 template <class MakeCell>
 Table make_table(const StudyResults& results, const std::vector<Column>& columns,
                  MakeCell&& make_cell) {
@@ -129,7 +129,7 @@ std::set<std::uint64_t> seeds_of(const StudyResults& results) {
   return seeds;
 }
 
-/// "1000 each", or the sizes one by one, or their range where there are many.
+/// "1000 each", or the sizes one by one, or their range if there are many.
 std::string sizes_text(const std::vector<std::int64_t>& sizes) {
   constexpr std::size_t MostListed = 13;
   const auto [smallest, largest] = std::ranges::minmax(sizes);
@@ -141,7 +141,7 @@ std::string sizes_text(const std::vector<std::int64_t>& sizes) {
 std::string sentence_of(const RunResult& run) {
   const Summary& summary = run.summary;
   const bool by_class = summary.group_by == "class";
-  return fmt::format("{}: the groups are its {} {}; samples to evaluate with: {}; to train on: {}.",
+  return fmt::format("{}: the groups are its {} {}; samples to evaluate on: {}; to train on: {}.",
                      run.dataset, summary.group_names.size(),
                      by_class ? "classes" : "groups of class and attribute",
                      sizes_text(summary.group_sizes), sizes_text(summary.train_class_sizes));
@@ -251,12 +251,11 @@ Table difference_table(const StudyResults& results, Metric metric) {
     return cell;
   };
   Table table = make_table(results, columns, make_cell);
-  table.title =
-      fmt::format("Difference to {} in {} accuracy, points", compared_with.title, name_of(metric));
+  table.title = fmt::format("Difference from {} in {} accuracy, points", compared_with.title,
+                            name_of(metric));
   table.caption = fmt::format(
       "Mean ± population deviation of the differences between runs of the same seed, over {}; "
-      "above "
-      "0: better than {}. {}",
+      "above 0: better than {}. {}",
       seeds_text(results), compared_with.title, describe_groups(results));
   return table;
 }
@@ -285,9 +284,9 @@ Table cost_table(const StudyResults& results) {
   Table table = make_table(results, columns_of(results), make_cell);
   table.title = "Cost of a run";
   table.caption = fmt::format(
-      "Seconds in all, mean over {}: setting up, the pass before training, selecting, training, "
-      "evaluating, checkpoints, and the scoring run a method needs (told apart; in a study it is "
-      "made once for all rates). In parentheses how many times cheaper than full.",
+      "Total seconds, mean over {}: setting up, the pass before training, selecting, training, "
+      "evaluating, checkpoints, and the scoring run a method needs (also listed separately; in a "
+      "study it is made once for all rates). In parentheses, how many times cheaper than full.",
       seeds_text(results));
   return table;
 }

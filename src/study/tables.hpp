@@ -9,7 +9,7 @@
 
 namespace rcap {
 
-/// Mean and population deviation over seeds, as the paper has them.
+/// Mean and population deviation over seeds, as in the paper.
 struct MeanAndDeviation {
   int count = 0;
   double mean = 0;
@@ -19,7 +19,7 @@ struct MeanAndDeviation {
 /// @throws InvalidArgument  no values
 [[nodiscard]] MeanAndDeviation mean_and_deviation_of(const std::vector<double>& values);
 
-/// Over what `value` finds in the summaries of the runs.
+/// Over what `value` returns for the summaries of the runs.
 template <class Value>
 [[nodiscard]] MeanAndDeviation over_runs(const Runs& runs, Value value) {
   std::vector<double> values;
@@ -27,16 +27,16 @@ template <class Value>
   return mean_and_deviation_of(values);
 }
 
-/// Seconds of a run in all, its part of the scoring included.
+/// Total seconds of a run, including its scoring run.
 [[nodiscard]] MeanAndDeviation seconds_of(const Runs& runs);
 
 /// Samples of a run, mean over runs.
 struct MeanSamples {
-  double trained = 0;  ///< forward and backward, its part of the scoring included
-  double forward = 0;  ///< forward alone
+  double trained = 0;  ///< forward and backward, including its scoring run
+  double forward = 0;  ///< forward only
 };
 
-/// Nothing where a run did not count them.
+/// Empty if a run did not count them.
 [[nodiscard]] std::optional<MeanSamples> samples_of(const Runs& runs);
 
 /// "1,234,567", rounded; a dash for nothing.
@@ -45,8 +45,8 @@ struct MeanSamples {
 /// "3 seeds (0, 27, 100)".
 [[nodiscard]] std::string seeds_text(const StudyResults& results);
 
-/// Numbers of a study: a row for each data set and pruning rate, a column for each method. Below a
-/// row stand the samples that it took, so that a comparison shows whether the cost was equal.
+/// Numbers of a study: a row for each data set and pruning rate, a column for each method. Below
+/// each row are the samples that it took, which show whether methods were compared at equal cost.
 struct Table {
   struct Cell {
     MeanAndDeviation value;
@@ -58,7 +58,7 @@ struct Table {
   struct Row {
     std::string dataset;
     double pruning_rate = 0;
-    std::vector<std::optional<Cell>> cells;  ///< one per entry of `columns`; nothing: no run
+    std::vector<std::optional<Cell>> cells;  ///< one per entry of `columns`; empty: no run
   };
 
   std::string title;
@@ -69,15 +69,15 @@ struct Table {
 
 enum class Metric { Worst, Average };
 
-/// Accuracies in percent. The best method of a row is rank 1, the next one 2, equal ones share;
-/// where all are equal there is no rank.
+/// Accuracies in percent. The best method of a row has rank 1, the next one 2, equal ones share a
+/// rank; if all are equal there is no rank.
 [[nodiscard]] Table accuracy_table(const StudyResults& results, Metric metric);
 
-/// What each method's accuracy is above that of `results.reference`, in points, seed by seed.
-/// Without rows where there is no reference.
+/// How far each method's accuracy is above that of `results.reference`, in points, seed by seed.
+/// Without rows if there is no reference.
 [[nodiscard]] Table difference_table(const StudyResults& results, Metric metric);
 
-/// Seconds of a run and how many times faster than "full" it is; scoring runs count.
+/// Seconds of a run, including scoring runs, and how many times faster than "full" it is.
 [[nodiscard]] Table cost_table(const StudyResults& results);
 
 [[nodiscard]] std::string to_markdown(const Table& table);

@@ -125,8 +125,8 @@ class Outcome(StudyTest):
             self.assertEqual(summary["changed_labels"], 36)
         tables = (out / "tables.md").read_text()
         self.assertIn("Accuracies are of the held-out part of the training data.", tables)
-        self.assertIn("Groups with fewer than 12 samples to evaluate with do not count.", tables)
-        self.assertIn("Of the labels trained on 36 are wrong on purpose.", tables)
+        self.assertIn("Groups with fewer than 12 samples to evaluate on do not count.", tables)
+        self.assertIn("36 of the training labels are wrong on purpose.", tables)
         # 4 epochs on everything, on a half; ccs scored on everything first, rcap looked once.
         self.assertIn("| samples trained on | | 1,440 | 720 | 720 | 2,160 | 2,160 |", tables)
         self.assertIn("| samples forward only | | 0 | 360 | 0 | 0 | 0 |", tables)
@@ -163,7 +163,7 @@ class Outcome(StudyTest):
         while not list((self.folder / "out").glob("runs/*")):
             time.sleep(0.02)
         try:
-            self.refused(naming="another study runs in this folder")
+            self.refused(naming="another study is running in this folder")
         finally:
             process.kill()
             process.wait()
@@ -233,7 +233,7 @@ name = "small"
         before = self.ended_at("out")
         self.change("pruning-rates = [0.5]", "pruning-rates = [0.5, 0.8]")
         self.change('methods = ["rs2", "rcap"]', 'methods = [{method = "rs2", epochs = 3}, "rcap"]')
-        self.refused(naming=("begun with another plan: 2 runs are new", "epochs was 2, is now 3", "with amend"))
+        self.refused(naming=("began with another plan: 2 runs are new", "epochs was 2, is now 3", "with amend"))
         self.assertEqual(self.ended_at("out"), before)
         self.study("out", "--amend")
         after = self.ended_at("out")

@@ -21,17 +21,17 @@ TEST(Overview, HasALineForEachMethod) {
   EXPECT_EQ(
       overview_of(results),
       "fashion-mnist, long-tailed 100, 90 % pruned\n\n"
-      "| method | samples an epoch | worst group, % | average group, % | trained on | "
+      "| method | samples per epoch | worst group, % | average group, % | trained on | "
       "forward only | seconds | times cheaper |\n"
-      "| ------ | ---------------: | -------------: | ---------------: | ---------: | "
+      "| ------ | ----------------: | -------------: | ---------------: | ---------: | "
       "-----------: | ------: | ------------: |\n"
-      "| full   |             1000 |           60.0 |             75.0 |      4,000 | "
+      "| full   |              1000 |           60.0 |             75.0 |      4,000 | "
       "           0 |   100.0 |           1.0 |\n"
-      "| rcap   |              100 |     55.0 ± 5.0 |       72.5 ± 2.5 |        400 | "
+      "| rcap   |               100 |     55.0 ± 5.0 |       72.5 ± 2.5 |        400 | "
       "       1,000 |    10.0 |          10.0 |\n"
       "\n"
-      "2 seeds (0, 27). Samples trained on and seconds hold everything a run does, its scoring "
-      "run included; samples of evaluations do not count.\n");
+      "2 seeds (0, 27). Samples trained on and seconds include everything a run does, also its "
+      "scoring run; samples of evaluations do not count.\n");
 }
 
 TEST(Overview, TellsWhichSamplesAccuraciesAreOf) {
@@ -48,7 +48,7 @@ TEST(Overview, ComparesCostOnlyWithAFullRun) {
   write_run(folder / "a", {.method = "rs2"});
   EXPECT_THAT(
       overview_of(read_results(folder.path())),
-      HasSubstr("| rs2    |              100 |           50.0 |             70.0 |        400 | "
+      HasSubstr("| rs2    |               100 |           50.0 |             70.0 |        400 | "
                 "           0 |    10.0 |               |\n"));
 }
 

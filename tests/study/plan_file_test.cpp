@@ -58,7 +58,7 @@ TEST(PlanFile, RefusesNamesThatNoFileCanHave) {
   EXPECT_THAT(refusal_of("seeds = [0]\npruning-rates = [0.5]\nmethods = [{name = \"" + method +
                          "\", method = \"rs2\"}]\ndatasets = [{name = \"" + data +
                          "\", dataset = \"mnist\"}]\n"),
-              HasSubstr("has 317 characters; a file's name may have 240"));
+              HasSubstr("has 317 characters; a file name may have 240"));
 }
 
 TEST(PlanFile, RefusesAccuraciesOfDifferentSamplesInARow) {
@@ -73,7 +73,7 @@ datasets = [{dataset = "mnist", hold-out = 0.2, evaluate = "held-out"}]
   };
   EXPECT_THAT(refusal("evaluate = \"test\""),
               HasSubstr("data set \"mnist\": evaluate is held-out with rs2 and test with other, so "
-                        "that one row of a table would compare accuracies of different samples"));
+                        "one row of a table would compare accuracies on different samples"));
   EXPECT_THAT(refusal("hold-out = 0.1"), HasSubstr("hold-out is 0.2 with rs2 and 0.1 with other"));
   EXPECT_THAT(refusal("min-test-samples = 3"), HasSubstr("min-test-samples is 1 with rs2 and 3"));
   // What a method trains on is its own affair.
@@ -234,16 +234,16 @@ TEST(PlanFile, RefusesAnEmptyStudy) {
 }
 
 TEST(PlanFile, RefusesWhatCannotBeMeant) {
-  EXPECT_THAT(refusal_of("seeds = [0, 0]"), HasSubstr("0 stands there twice"));
-  EXPECT_THAT(refusal_of("seeds = [\"a\"]"), HasSubstr("this is no whole number"));
-  EXPECT_THAT(refusal_of("seeds = 3"), HasSubstr("seeds is to be a list"));
-  EXPECT_THAT(refusal_of("title = 3"), HasSubstr("title is to be a text"));
+  EXPECT_THAT(refusal_of("seeds = [0, 0]"), HasSubstr("0 appears twice"));
+  EXPECT_THAT(refusal_of("seeds = [\"a\"]"), HasSubstr("this is not a whole number"));
+  EXPECT_THAT(refusal_of("seeds = 3"), HasSubstr("seeds must be a list"));
+  EXPECT_THAT(refusal_of("title = 3"), HasSubstr("title must be a string"));
   EXPECT_THAT(refusal_of("[options]\nseed = 3"), HasSubstr("seed is set by the study"));
-  EXPECT_THAT(refusal_of("methods = [\"rs2\", \"rs2\"]"), HasSubstr("\"rs2\" stands there twice"));
+  EXPECT_THAT(refusal_of("methods = [\"rs2\", \"rs2\"]"), HasSubstr("\"rs2\" appears twice"));
   EXPECT_THAT(refusal_of("methods = [{class-share = \"mass\"}]"),
               HasSubstr("an entry needs one of name, method"));
   EXPECT_THAT(refusal_of(Small + "reference = \"rs3\"\n"),
-              HasSubstr("reference \"rs3\" is none of the methods rs2 (did you mean rs2?)"));
+              HasSubstr("reference \"rs3\" is not one of the methods rs2 (did you mean rs2?)"));
 }
 
 TEST(PlanFile, RefusesTwoRunsOfOneName) {

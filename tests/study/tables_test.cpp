@@ -113,10 +113,9 @@ TEST_F(Tables, TellCostWithScoring) {
 }
 
 TEST_F(Tables, TellWhatTheGroupsAre) {
-  EXPECT_THAT(
-      accuracy_table(results_, Metric::Worst).caption,
-      HasSubstr("the groups are its 2 classes; samples to evaluate with: 100, 200; to train "
-                "on: 10, 990"));
+  EXPECT_THAT(accuracy_table(results_, Metric::Worst).caption,
+              HasSubstr("the groups are its 2 classes; samples to evaluate on: 100, 200; to train "
+                        "on: 10, 990"));
 }
 
 TEST_F(Tables, TellWhichSamplesAccuraciesAreOf) {
@@ -131,8 +130,8 @@ TEST_F(Tables, TellWhichSamplesAccuraciesAreOf) {
        {accuracy_table(results_, Metric::Worst), difference_table(results_, Metric::Average)}) {
     EXPECT_THAT(table.caption, HasSubstr(held_out));
     EXPECT_THAT(table.caption,
-                HasSubstr("Groups with fewer than 5 samples to evaluate with do not count."));
-    EXPECT_THAT(table.caption, HasSubstr("Of the labels trained on 70 are wrong on purpose."));
+                HasSubstr("Groups with fewer than 5 samples to evaluate on do not count."));
+    EXPECT_THAT(table.caption, HasSubstr("70 of the training labels are wrong on purpose."));
   }
 }
 

@@ -1,4 +1,4 @@
-// Small things to build a page with: elements, numbers as text, colours and marks of methods.
+// Building blocks of the page: elements, numbers as text, colours and marks of methods.
 
 /** An element; attributes whose value is false or undefined are left out, functions are listeners. */
 function make(tag, attributes = {}, ...children) {
@@ -41,8 +41,8 @@ function plural(count, word, words = `${word}s`) {
   return `${grouped.format(count)} ${count === 1 ? word : words}`;
 }
 
-// The colours, marks and dashes of the SVG figures (src/study/chart_look.cpp): six colours that the usual kinds
-// of colour blindness keep apart, and thirteen marks, so that no method is told by its colour alone.
+// The colours, marks and dashes of the SVG figures (src/study/chart_look.cpp): six colours that can be told apart with
+// the usual kinds of colour blindness, and thirteen marks, so that no method is identified by colour alone.
 const palettes = {
   light: ["#0062a3", "#d55e00", "#009e73", "#c4649a", "#cc8a00", "#3fa2dd"],
   dark: ["#2f8fd0", "#e8731a", "#16b88a", "#d98cb8", "#e69f00", "#7cc4f0"],

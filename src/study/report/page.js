@@ -32,7 +32,7 @@ function fillSelect(id, options, chosen) {
   select.disabled = options.length < 2;
 }
 
-/** Rates of the data set that is chosen; the highest is where methods differ most. */
+/** Rates of the chosen data set; at the highest, methods differ most. */
 function fillRates() {
   const rates = ratesOf(state.dataset);
   if (!rates.includes(state.rate)) state.rate = rates.at(-1) ?? null;
@@ -42,7 +42,7 @@ function fillRates() {
   byId("cost-rates").parentElement.hidden = rates.length < 2;
 }
 
-/** Takes new choices over and draws what depends on them. */
+/** Applies new choices and draws what depends on them. */
 function choose(changes) {
   Object.assign(state, changes);
   byId("choose-dataset").value = String(study.datasets.indexOf(state.dataset));
@@ -129,10 +129,10 @@ function drawFacts() {
   const notice = byId("notice");
   notice.hidden = !study.missing.length;
   notice.replaceChildren(`${plural(study.missing.length, "run has", "runs have")} no result yet; `,
-    make("a", { href: "#missing" }, "which and why"), ".");
+    make("a", { href: "#missing" }, "see which and why"), ".");
 }
 
-/** Cells with two runs of one seed mix what should be told apart. */
+/** Cells with two runs of one seed mix runs that should be kept apart. */
 function repeatedSeeds() {
   return [...cells.values()].filter((runs) => distinct(runs.map((run) => run.seed)).length < runs.length);
 }
@@ -141,13 +141,13 @@ function drawWords() {
   const repeated = repeatedSeeds();
   byId("about-accuracy").replaceChildren("Mean ± population deviation over n seeds. Of the pruned methods shown, the best in a row is ",
     make("strong", {}, "bold"), ", the second ", make("u", {}, "underlined"), "; ", make("b", {}, "full"),
-    " trains on everything and stands beside them. A click on a header sorts.",
+    " trains on everything and is not ranked. Click a column header to sort.",
     ...study.remarks.map(([dataset, remark]) => ` ${dataset}: ${remark}`),
-    repeated.length ? ` ${plural(repeated.length, "cell has", "cells have")} several runs of one seed, for instance ` +
-      `${repeated[0].slice(0, 2).map((run) => run.name).join(" and ")}: look at their options.` : "");
+    repeated.length ? ` ${plural(repeated.length, "cell has", "cells have")} several runs of one seed, for example ` +
+      `${repeated[0].slice(0, 2).map((run) => run.name).join(" and ")}: compare their options.` : "");
   byId("differences").hidden = !referenceSeries;
   byId("link-differences").hidden = !referenceSeries;
-  byId("about-differences").textContent = `A method minus ${referenceSeries?.name}, run by run with the same seed, then ` +
+  byId("about-differences").textContent = `Each method minus ${referenceSeries?.name}, between runs of the same seed: ` +
     "mean ± population deviation. The metric is the one chosen above.";
   byId("left-out").hidden = !study.left_out.length;
   byId("left-out").textContent = `To keep this file small: ${study.left_out.join(" ")}`;

@@ -1,6 +1,6 @@
 // Plots over the epochs: learning curves, and the classes in the selection of a run.
 
-/** Mean of several lists, place by place; runs that ended early no longer count. */
+/** Mean of several lists, entry by entry; a run that ended early does not count after its end. */
 function meanCurve(curves) {
   const length = Math.max(...curves.map((curve) => curve.length));
   return Array.from({ length }, (_, i) => {
@@ -67,7 +67,7 @@ function runsWithCounts() {
   return shownSeries().flatMap((series) => runsOf(state.dataset, state.rate, series)).filter((run) => run.counts);
 }
 
-/** Keeps the chosen run if it can be; else the first of the reference, else the first. */
+/** Keeps the chosen run if possible; otherwise takes the first of the reference, otherwise the first. */
 function fillFractionRuns() {
   const select = byId("fraction-run");
   const runs = runsWithCounts();
@@ -87,13 +87,13 @@ function showClasses(run) {
   byId("plot-fractions").scrollIntoView({ block: "center" });
 }
 
-// From large classes to small ones, dark to light, even in grey.
+// Dark to light from large classes to small ones, in greyscale too.
 const sequence = {
   light: ["#35165c", "#41408a", "#35628d", "#25848e", "#1f9d88", "#44b36b", "#82b83f", "#b5a520"],
   dark: ["#7d6bd6", "#6a85dc", "#4aa0d8", "#35b6c4", "#46c9a3", "#7cd67c", "#b4dd5c", "#f0e052"],
 };
 
-/** The colour at a part of the way through a list of them. */
+/** The colour at a fraction of the way through a list of colours. */
 function between(colours, part) {
   const place = part * (colours.length - 1);
   const [from, to] = [Math.floor(place), Math.ceil(place)].map((i) => parseInt(colours[i].slice(1), 16));
@@ -151,7 +151,7 @@ function describeFractions() {
   if (byId("fraction-run").disabled || !run) return { empty: "No run with class counts is shown." };
   const epochs = study.grids[run.counts_at].map((epoch) => epoch + 1);
   const fractions = classFractions(run);
-  const title = byId("fraction-value").value === "kept" ? "Part of the class kept, %" : "Share of the selection, %";
+  const title = byId("fraction-value").value === "kept" ? "Fraction of the class kept, %" : "Share of the selection, %";
   const isMap = fractions.length > mostLines;
   return {
     traces: isMap ? [fractionMap(run, fractions, epochs)] : fractionLines(run, fractions, epochs),

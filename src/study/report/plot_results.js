@@ -1,6 +1,6 @@
-// Plots of what came out: accuracy by method, accuracy against cost, the temperature.
+// Plots of the results: accuracy by method, accuracy against cost, the temperature.
 
-/** Seeds of a method stand a little apart, so that equal results do not hide each other. */
+/** Seeds of a method are drawn a little apart, so that equal results do not hide each other. */
 function spreadAround(place, i, count) {
   return count < 2 ? place : place + 0.36 * (i / (count - 1) - 0.5);
 }
@@ -57,13 +57,13 @@ function costText(cost) {
   return costIsInSamples() ? `${grouped.format(Math.round(cost))} samples` : `${secondsText(cost)} s`;
 }
 
-/** Null where a run of an older version did not count its samples. */
+/** Null if a run comes from a version that did not count samples. */
 function costOf(run) {
   if (costIsInSamples()) return sampleCost(run);
   return runSeconds(run) + (byId("cost-scoring").checked ? scoringSeconds(run) : 0);
 }
 
-/** A point for every method, at every rate asked for; "full" has no rate and comes once. */
+/** A point for every method, at every rate shown; "full" has no rate and appears once. */
 function costPoints() {
   const { dataset, rate, metric } = state;
   const rates = byId("cost-rates").checked ? ratesOf(dataset) : [rate];
@@ -77,7 +77,7 @@ function costPoints() {
   }));
 }
 
-/** Only the front has names in the plot: others lie too close together. */
+/** Only points of the front have names in the plot: the others lie too close together. */
 function costTraces(point, isNamed, withRates) {
   const { metric } = state;
   const colour = colourOf(point.series.method);
@@ -104,7 +104,7 @@ function costTraces(point, isNamed, withRates) {
 }
 
 function describeCost() {
-  // The samples of a scoring run are part of the count and cannot be taken out.
+  // The samples of a scoring run are part of the count and cannot be subtracted.
   byId("cost-scoring").disabled = costIsInSamples();
   const found = costPoints();
   if (!found.length) return { empty: "No method is shown." };
@@ -158,7 +158,7 @@ function describeBeta() {
     return distinct(runs.map((run) => run.beta)).length > 1 ? [betaTrace(method, rate, runs, i)] : [];
   }));
   const betas = distinct(traces.flatMap((trace) => trace.x));
-  if (!traces.length) return { empty: "No method that is shown ran with several temperatures on this data set." };
+  if (!traces.length) return { empty: "None of the methods shown ran with several temperatures on this data set." };
   return {
     traces,
     layout: {

@@ -1,6 +1,6 @@
 // What all plots share: layout in the colours of the page, and drawing only what is in view.
 
-/** What is drawn when it comes into view: its element, how, whether it is in view, whether it is out of date. */
+/** What is drawn when it comes into view: its element, how to draw it, whether it is in view or out of date. */
 const drawings = [];
 
 function addDrawing(id, draw) {
@@ -13,7 +13,7 @@ function addPlot(id, describe) {
   addDrawing(id, () => drawPlot(byId(id), describe()));
 }
 
-/** Plotly reads a little HTML in texts; names are to be shown as they are. */
+/** Plotly interprets some HTML in text; names must be shown as they are. */
 function plotText(text) {
   return String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -40,7 +40,7 @@ function accuracyAxis() {
   return axis(`${state.metric.name} accuracy, %`, { rangemode: "nonnegative" });
 }
 
-/** Few epochs have a tick each, so that there are none between them. */
+/** If there are few epochs, each has a tick, so that there are none in between. */
 function epochAxis(epochs) {
   return axis("Epoch", { rangemode: "tozero", dtick: Math.max(...epochs) <= 10 ? 1 : undefined });
 }
@@ -67,7 +67,7 @@ function plotLayout(more) {
     modebar: { bgcolor: "rgba(0,0,0,0)", color: styleValue("--text-faint"), activecolor: styleValue("--accent") },
     hovermode: "closest",
     showlegend: false,
-    // On a phone a finger that moves over a plot scrolls the page.
+    // On a phone, moving a finger over a plot scrolls the page.
     dragmode: isNarrow() ? false : "zoom",
     height: 380,
     ...more,
@@ -77,13 +77,13 @@ function plotLayout(more) {
 const plotConfig = {
   responsive: true,
   displaylogo: false,
-  displayModeBar: true,  // report.css shows it where the pointer or the focus is
+  displayModeBar: true,  // report.css shows it on hover and focus
   // Named one by one: Plotly's own list has a button that sends the data of the plot to a server.
   modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
   plotlyServerURL: "",
 };
 
-/** Instead of a plot, where there is nothing to draw. */
+/** Shown instead of a plot if there is nothing to draw. */
 function saySo(element, text) {
   Plotly.purge(element);
   element.replaceChildren(make("p", { class: "empty" }, text));
@@ -122,7 +122,7 @@ function refreshDrawings() {
   drawSeen();
 }
 
-/** The last step of loading: Plotly is there. */
+/** The last step of loading: Plotly is available. */
 function startDrawing() {
   const watcher = new IntersectionObserver((entries) => {
     for (const entry of entries) {
@@ -133,7 +133,7 @@ function startDrawing() {
   for (const drawing of drawings) watcher.observe(drawing.element);
 }
 
-/** What hovering over a run tells. */
+/** What hovering over a run shows. */
 function runHover(run) {
   const lines = [`<b>${plotText(run.name)}</b>`,
     plotText(run.series) + (run.full ? "" : `, ${rateText(run.rate)} pruned`),
@@ -151,7 +151,7 @@ function meanHover(series, summary, more = "") {
     `n = ${summary.count}${more}`;
 }
 
-/** A colour with less weight, for what stands behind the means. */
+/** A paler colour, for what is drawn behind the means. */
 function faded(colour, part) {
   const value = parseInt(colour.slice(1), 16);
   return `rgba(${value >> 16}, ${(value >> 8) & 255}, ${value & 255}, ${part})`;

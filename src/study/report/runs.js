@@ -3,7 +3,7 @@
 /** Numbers of the runs whose details are open. */
 const openRuns = new Set();
 
-/** What accuracies are of. */
+/** What accuracies are measured on. */
 function evaluatedOn(groups) {
   return groups.on === "test" ? "Test" : "Held out";
 }
@@ -44,7 +44,7 @@ function runOptions(run) {
   return make("div", {}, make("h4", {}, "Options"), optionList(own), shared);
 }
 
-/** The row below a run that tells all about it. */
+/** The row below a run that shows its details. */
 function detailsRow(run, columnCount) {
   const showCounts = run.counts ? make("button", {
     type: "button", class: "text-button", click: () => showClasses(run),
@@ -52,7 +52,7 @@ function detailsRow(run, columnCount) {
   return make("tr", { class: "details", id: `run-${run.number}` }, make("td", { colspan: columnCount },
     make("div", { class: "details-box" },
       make("p", { class: "about" }, `${run.model}, ${plural(run.epochs, "epoch")}, ${grouped.format(run.keep_count)} of ` +
-        `${grouped.format(run.train_size)} samples an epoch, ${grouped.format(run.samples_seen)} seen in all. `, showCounts),
+        `${grouped.format(run.train_size)} samples per epoch, ${grouped.format(run.samples_seen)} seen in total. `, showCounts),
       make("div", { class: "details-parts" }, groupTable(run), secondsList(run), runOptions(run)))));
 }
 
@@ -63,7 +63,7 @@ function toggleRun(run) {
   byId("table-runs").querySelector(`button[data-run="${run.number}"]`)?.focus();
 }
 
-/** Opens a run from elsewhere, e.g. a mark in a plot: whatever the filter hides, it is shown. */
+/** Opens a run from elsewhere, e.g. from a mark in a plot, even if the filter hid it. */
 function openRun(number) {
   openRuns.add(number);
   byId("filter").value = "";
@@ -91,7 +91,7 @@ function runRow(run, columnCount) {
   };
 }
 
-/** Every word of the filter must be somewhere in what the list tells of a run. */
+/** Every word of the filter must appear somewhere in what the list shows of a run. */
 function filteredRuns() {
   const words = byId("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
   return study.runs.filter((run) => {
@@ -107,13 +107,13 @@ function drawRuns() {
     { key: "rate", label: "Pruned", numeric: true }, { key: "method", label: "Method" },
     { key: "beta", label: "β", numeric: true }, { key: "seed", label: "Seed", numeric: true },
     { key: "worst", label: "Worst group, %", numeric: true }, { key: "average", label: "Average group, %", numeric: true },
-    { key: "seconds", label: "Seconds", numeric: true, hint: "in all, with scoring" }];
+    { key: "seconds", label: "Seconds", numeric: true, hint: "total, including scoring" }];
   const runs = filteredRuns();
   byId("filter-count").textContent = `${grouped.format(runs.length)} of ${plural(study.runs.length, "run")}`;
   drawTable({ id: "table-runs", name: "Runs", columns, rows: runs.map((run) => runRow(run, columns.length)) });
 }
 
-/** The groupings that the runs of a data set have; as a rule one. */
+/** The groupings that the runs of a data set have; usually one. */
 function groupingsOf(dataset) {
   return distinct(study.runs.filter((run) => run.dataset === dataset).map((run) => run.groups));
 }
@@ -152,7 +152,7 @@ function drawData() {
       { key: "groups", label: "Groups", numeric: true }, { key: "train", label: "Train", numeric: true },
       { key: "smallest-train", label: "Smallest group", numeric: true }, { key: "test", label: distinct(places.map(([, place]) => evaluatedOn(study.groups[place]))).join(", "), numeric: true },
       { key: "smallest-test", label: "Smallest group", numeric: true },
-      { key: "point", label: "Points a sample", numeric: true }, { key: "model", label: "Network" },
+      { key: "point", label: "Points per sample", numeric: true }, { key: "model", label: "Network" },
       { key: "epochs", label: "Epochs", numeric: true }, { key: "seeds", label: "Seeds" }],
     rows: places.map(([dataset, place]) => dataRow(dataset, place)),
   });

@@ -1,6 +1,6 @@
 "use strict";
 
-// The study: what was embedded, unpacked, and the statistics over it. Nothing here touches the page.
+// The study: the embedded data, unpacked, and the statistics over it. Nothing here touches the page.
 
 const study = JSON.parse(document.getElementById("study").textContent);
 
@@ -15,7 +15,7 @@ function mean(values) {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Population deviation: the seeds are all there is. */
+/** Population deviation, as in the tables of `rcap study`. */
 function deviation(values) {
   const centre = mean(values);
   return Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
@@ -37,7 +37,7 @@ function byKey(items, keyOf) {
 
 const secondsPlace = Object.fromEntries(study.seconds.map((name, place) => [name, place]));
 
-/** All seconds of a run but those of the scoring run that its method may need. */
+/** All seconds of a run except those of the scoring run that its method may need. */
 function runSeconds(run) {
   return run.seconds[secondsPlace.total] - scoringSeconds(run);
 }
@@ -46,12 +46,12 @@ function scoringSeconds(run) {
   return run.seconds[secondsPlace.scoring];
 }
 
-/** Samples a run trained on, scoring included, with a part for each that went forward only; null: not counted. */
+/** Samples a run trained on, including scoring, plus a fraction for each that went forward only; null: not counted. */
 function sampleCost(run) {
   return run.cost ? run.cost[0] + study.forward_part * run.cost[1] : null;
 }
 
-/** Methods that ran with several temperatures on the same data and rate are told apart by them. */
+/** Methods that ran with several temperatures on the same data and rate are split by temperature. */
 function methodsWithBetas() {
   const found = new Set();
   for (const runs of byKey(study.runs, (run) => `${run.dataset}\n${run.rate}\n${run.method}`).values()) {
@@ -80,7 +80,7 @@ const seriesList = study.methods.flatMap((method) => {
   }));
 });
 
-/** What others are compared with; of several temperatures the one nearest to 1. */
+/** What others are compared with; of several temperatures, the one nearest to 1. */
 const referenceSeries = seriesList.filter((series) => series.method === study.reference && !series.full)
   .sort((a, b) => Math.abs(Math.log(a.beta ?? 1)) - Math.abs(Math.log(b.beta ?? 1)))[0] ?? null;
 
@@ -90,7 +90,7 @@ function cellKey(dataset, rate, series) {
   return `${dataset}\n${rate}\n${series}`;
 }
 
-/** The runs of one cell of a table; those of "full" stand beside every rate. */
+/** The runs of one cell of a table; those of "full" are used for every rate. */
 function runsOf(dataset, rate, series) {
   return cells.get(cellKey(dataset, series.full ? null : rate, series.name)) ?? [];
 }
@@ -100,14 +100,14 @@ function ratesOf(dataset) {
   return distinct(rates).sort((a, b) => a - b);
 }
 
-/** The rows of the tables: [data set, rate], a rate of null where only "full" was run. */
+/** The rows of the tables: [data set, rate]; the rate is null if only "full" was run. */
 const tableRows = study.datasets.flatMap((dataset) => {
   if (!study.runs.some((run) => run.dataset === dataset)) return [];
   const rates = ratesOf(dataset);
   return rates.length ? rates.map((rate) => [dataset, rate]) : [[dataset, null]];
 });
 
-/** A run's result by the place of a metric; null where there is none. */
+/** A run's result by the index of a metric; null if there is none. */
 function resultOf(run, place) {
   return run.accuracy[place] ?? null;
 }
@@ -119,7 +119,7 @@ function summarise(runs, valueOf) {
   return { mean: mean(values), deviation: deviation(values), count: values.length };
 }
 
-/** Result minus the reference's, seed by seed; both must have run with the seed. */
+/** Result minus that of the reference, for each seed that both ran with. */
 function pairedDifferences(runs, references, place) {
   const of = byKey(references, (run) => run.seed);
   return runs.flatMap((run) => {
@@ -129,7 +129,7 @@ function pairedDifferences(runs, references, place) {
   });
 }
 
-/** Members that no other beats in cost and accuracy at once, the cheapest first. */
+/** Members that no other beats in both cost and accuracy, the cheapest first. */
 function paretoFront(points) {
   const front = [];
   for (const point of [...points].sort((a, b) => a.cost - b.cost || b.accuracy - a.accuracy)) {

@@ -1,6 +1,6 @@
 // Tables that sort. A table is columns and rows of cells; each cell is { text or node, value }, sorted by value.
 
-/** What each table is sorted by: its id -> { key of the column, direction }. Outlives redrawing. */
+/** What each table is sorted by: its id -> { key of the column, direction }. Kept when tables are redrawn. */
 const sorting = new Map();
 
 function compareValues(a, b) {
@@ -10,7 +10,7 @@ function compareValues(a, b) {
   return a - b;
 }
 
-/** Rows in the order asked for. Cells without a value come last in both directions. */
+/** Rows in the chosen order. Cells without a value come last in both directions. */
 function sortedRows(rows, place, direction) {
   const valueOf = (row) => row.cells[place].value;
   const has = (row) => valueOf(row) !== null && valueOf(row) !== undefined;
@@ -18,7 +18,7 @@ function sortedRows(rows, place, direction) {
   return [...order, ...rows.filter((row) => !has(row))];
 }
 
-/** A header is a button: ascending, descending, then as it was. */
+/** A header is a button: ascending, descending, then the original order. */
 function nextSorting(id, key) {
   const current = sorting.get(id);
   if (current?.key !== key) sorting.set(id, { key, direction: 1 });
@@ -36,7 +36,7 @@ function headerCell(table, column, redraw) {
     click: () => {
       nextSorting(table.id, column.key);
       redraw();
-      // The header was made anew; who sorts by keyboard stays on it.
+      // The header was created again; keep the keyboard focus on it.
       byId(table.id).querySelector(`button[data-key="${CSS.escape(column.key)}"]`)?.focus();
     },
   }, column.method ? swatch(column.method) : null, column.label,
@@ -54,7 +54,7 @@ function bodyCell(cell, column) {
 }
 
 /**
- * Puts a table into the element `table.id`, in place of the one before.
+ * Puts a table into the element `table.id`, replacing the previous one.
  * @param table  { id, caption, columns: [{ key, label, numeric, method, hint }], rows: [{ cells, after, attributes }] };
  *               `after` is a row that stays below its row
  */
@@ -100,8 +100,8 @@ function seriesColumn(series) {
 }
 
 /**
- * Ranks of the pruned methods in a row: 1 for the best, 2 for the second. They go by what a reader sees, so that
- * equal numbers are equally good; where all are equal there is no rank.
+ * Ranks of the pruned methods in a row: 1 for the best, 2 for the second. Numbers are compared as shown, so that
+ * equal numbers are equally good; if all are equal there is no rank.
  */
 function ranksOf(seriesShown, summaries) {
   const means = seriesShown.map((series, i) => (series.full || !summaries[i] ? null : percent(summaries[i].mean)));
@@ -145,7 +145,7 @@ function drawAccuracyTable(id, metric, seriesShown) {
     id,
     name: `${metric.name} accuracy`,
     caption: captionText(`${metric.name} accuracy, %`),
-    columns: [...placeColumns, { key: "n", label: "n", numeric: true, hint: "runs in a cell, unless it says otherwise" },
+    columns: [...placeColumns, { key: "n", label: "n", numeric: true, hint: "runs per cell, unless stated otherwise" },
       ...seriesShown.map(seriesColumn)],
     rows,
   });
@@ -193,7 +193,7 @@ function speedUp(fullSeconds, seconds) {
   return { text: `${(fullSeconds / seconds).toFixed(1)} ×`, value: fullSeconds / seconds };
 }
 
-/** The mean of one part of the samples that runs took; a dash where one of them did not count. */
+/** The mean of one kind of samples that runs took; a dash if one of them did not count. */
 function samplesCell(runs, place) {
   if (runs.some((run) => !run.cost)) return { text: "–", value: null, class: "faint" };
   const count = mean(runs.map((run) => run.cost[place]));
@@ -227,7 +227,7 @@ function drawCosts(seriesShown) {
     name: "Cost",
     caption: captionText("Cost"),
     columns: [...placeColumns, { key: "method", label: "Method" }, { key: "n", label: "n", numeric: true },
-      { key: "keep", label: "Samples an epoch", numeric: true }, { key: "training", label: "Seconds", numeric: true },
+      { key: "keep", label: "Samples per epoch", numeric: true }, { key: "training", label: "Seconds", numeric: true },
       { key: "speed", label: "Speed-up", numeric: true }, { key: "scoring", label: "Scoring, s", numeric: true },
       { key: "total", label: "With scoring, s", numeric: true },
       { key: "total-speed", label: "Speed-up with scoring", numeric: true },
