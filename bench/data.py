@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures the way of images from files to tensors: what `make bench` runs after training.
+"""Measures how fast images get from files to tensors: what `make bench` runs after training.
 
 Photo-like JPEGs of about 500 x 375 (quality 90, 4:2:0) become normalised float tensors of 224 x 224: shorter side to
-256, random crop, flip. Pillow in Python (pillow_images.py), `rcap bench data` from the JPEGs, exactly and with fast
-decoding, and from a packed file, with one worker and with two, in turn over several rounds; ratios are taken inside a
-round. Writes bench/results-data.json and .md and prints the table.
+256, random crop, flip. It times Pillow in Python (pillow_images.py) and `rcap bench data` from the JPEGs, exactly and
+with fast decoding, and from a packed file, with one worker and with two, in turn over several rounds; ratios are taken
+within a round. Writes bench/results-data.json and .md and prints the table.
 """
 
 import argparse
@@ -47,12 +47,12 @@ def photograph(random, height, width):
 
 
 def write_photographs(folder, count, short=375, long=500):
-    """In the layout of an image folder; gives back their mean size in bytes."""
+    """In the layout of an image folder; returns their mean size in bytes."""
     random = np.random.default_rng(0)
     total = 0
     for number in range(count):
         sizes = [short + int(random.integers(-12, 13)), long + int(random.integers(-16, 17))]
-        height, width = sizes if number % 4 else reversed(sizes)  # a quarter stands upright
+        height, width = sizes if number % 4 else reversed(sizes)  # a quarter are in portrait format
         for split in ("train", "val") if number < 4 else ("train",):
             path = folder / split / f"class{number % 2}" / f"{number:04}.jpg"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def write_photographs(folder, count, short=375, long=500):
 
 
 def rcap(options, data, workers, *words):
-    # A pass over the packed file is short, so it gets more of them.
+    # A pass over the packed file is short, so there are more of them.
     repeat = 7 * options.repeat if pathlib.Path(data).is_file() else options.repeat
     return json.loads(run(options.rcap, "bench", "data", "--dataset", "image-folder", "--data", data,
                           "--resize", RESIZE, "--crop", CROP, "--flip", "--workers", workers, "--repeat", repeat,
@@ -126,9 +126,9 @@ def table(results, about):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rcap", type=pathlib.Path, default=ROOT / "build" / "rcap")
-    parser.add_argument("--images", type=int, default=300, help="photographs [300]")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds [9]")
-    parser.add_argument("--repeat", type=int, default=1, help="timed passes a round [1]")
+    parser.add_argument("--images", type=int, default=300, help="number of photographs [300]")
+    parser.add_argument("--rounds", type=int, default=9, help="number of rounds [9]")
+    parser.add_argument("--repeat", type=int, default=1, help="timed passes per round [1]")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench", help="where the results go [bench]")
     options = parser.parse_args()
 

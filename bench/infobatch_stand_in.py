@@ -1,12 +1,12 @@
-"""InfoBatch's sampler and update, re-written with NumPy and torch: what `bench/python.py` compares with.
+"""InfoBatch's sampler and update, rewritten with NumPy and torch: what `bench/python.py` compares with.
 
-The method is that of docs/algorithm.md: of the samples below the mean loss a random part is left out, the rest of them
-weigh more, and losses are stored as they come. Two forms:
+The method is that of docs/algorithm.md: a random part of the samples below the mean loss is left out, the rest of them
+get higher weights, and losses are stored as they come. Two forms:
 
 - "lists": ids are gathered and shuffled as a Python list, as in the published package;
-- "arrays": ids stay NumPy arrays until they are handed out, the best a careful user does.
+- "arrays": ids stay NumPy arrays until they are handed out, the best that a careful user would do.
 
-Neither checks its input, can be resumed, or gives the same selection again.
+Neither form checks its input, can be resumed, or gives the same selection again.
 """
 
 import numpy as np

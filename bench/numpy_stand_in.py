@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""The best that careful NumPy does for one RCAP selection: what `make bench` compares with.
+"""The best that careful NumPy code can do for one RCAP selection: what `make bench` compares with.
 
-Samples lie sorted by class (done once, outside of the timed part). An epoch then runs the
-exponential race for all samples and takes the fastest of each class by a partial sort. The
-class budget is given. It observes nothing, keeps no state and draws from NumPy's own
-generator, so it does less than `rcap select` does. Double precision, NumPy's default: in
-single precision the generator returns exact zeros, which win every race (`--single` shows
-what that would save).
+Samples are sorted by class (once, outside the timed part). An epoch then runs the exponential
+race for all samples and takes the fastest of each class by a partial sort. The class budget is
+given. It observes nothing, keeps no state and draws from NumPy's own generator, so it does less
+than `rcap select`. It uses double precision, NumPy's default: in single precision the generator
+returns exact zeros, which win every race (`--single` shows what that would save).
 
-Prints JSON: nanoseconds a sample, median and extremes over the repeats.
+Prints JSON: nanoseconds per sample, median and extremes over the repeats.
 """
 
 import argparse
@@ -28,7 +27,7 @@ def class_sizes(samples, classes, profile):
 
 
 def select(losses, order, ends, counts, beta, rng):
-    """The ids of one epoch; `losses` and `order` lie class by class."""
+    """The ids of one epoch; `losses` and `order` are sorted by class."""
     keys = rng.standard_exponential(losses.size, dtype=losses.dtype)
     np.log(keys, out=keys)
     keys -= losses / losses.dtype.type(beta)

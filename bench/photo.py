@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Measures training steps of the photo networks: part of `make bench`.
 
- - seconds a step of `rcap train` against plain PyTorch (photo_step.py): resnet50 and efficientnet-b3, batch 16,
-   224 x 224, ratios inside a round, ours and PyTorch in turn. PyTorch is given the memory format that is faster for it
+ - seconds per step of `rcap train` against plain PyTorch (photo_step.py): resnet50 and efficientnet-b3, batch 16,
+   224 x 224, ours and PyTorch in turn, with ratios within a round. PyTorch uses the memory format that is faster for it
    here;
- - overhead: selecting, observing and waiting for data as a part of the training time, efficientnet-b3 at 90 % from a
-   packed file, with crop, flip and TrivialAugment.
+ - overhead: selecting, observing and waiting for data as a fraction of the training time, efficientnet-b3 at 90 % from
+   a packed file, with crop, flip and TrivialAugment.
 
 The images are random: the time of a step does not depend on what they show. Writes bench/results-photo.json and .md.
 """
@@ -35,7 +35,7 @@ def run(command):
 
 
 def write_photos(folder, count):
-    """Random photographs of 320 x 256 in two classes, and four to evaluate with."""
+    """Random photographs of 320 x 256 in two classes, and four to evaluate on."""
     random = np.random.default_rng(0)
     for split, number in (("train", count), ("val", 4)):
         for i in range(number):
@@ -46,7 +46,7 @@ def write_photos(folder, count):
 
 
 def train(options, folder, name, model, *words):
-    """A run from the packed file: its summary, and the seconds of a step without the first epoch."""
+    """A run from the packed file: its summary, and the seconds per step without the first epoch."""
     out = folder / name
     summary = json.loads(run([options.rcap, "train", "--preset", "waterbirds", "--dataset", "image-folder", "--data",
                               folder / "photos.pack", "--model", model, "--batch-size", BATCH, "--threads",
@@ -93,7 +93,7 @@ def main():
     parser.add_argument("--rcap", type=pathlib.Path, default=ROOT / "build" / "rcap")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=6, help="timed in a round")
+    parser.add_argument("--steps", type=int, default=6, help="timed steps per round")
     options = parser.parse_args()
 
     results = {"threads": options.threads, "machine": platform.processor() or platform.machine()}

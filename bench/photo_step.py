@@ -17,7 +17,7 @@ def main():
     parser.add_argument("--batch-size", type=int, required=True)
     parser.add_argument("--side", type=int, default=224)
     parser.add_argument("--classes", type=int, default=2)
-    parser.add_argument("--steps", type=int, required=True, help="timed, after two untimed ones")
+    parser.add_argument("--steps", type=int, required=True, help="timed steps, after two untimed ones")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--channels-last", action="store_true")
     arguments = parser.parse_args()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What Pillow does for the same images: decode, resize, crop, flip, to a normalised float array.
 
-One thread, image by image, as a worker of a data loader does it. Prints one JSON object.
+One thread, image by image, like a worker of a data loader. Prints one JSON object.
 """
 
 import argparse

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Measures the Python package: what `make bench-python` runs.
 
-- An epoch of selection and bookkeeping at ImageNet's size through PruningBatchSampler and observe, the next epoch
-  selected when it begins or ahead of it (select_ahead), against the same through
-  datacull's RCAP (`pip install datacull` first; left out with a note where it is not installed) and through InfoBatch
-  written with NumPy and torch (infobatch_stand_in.py). Timed are the sampler, batch by batch, and the call that takes
-  the losses; not what the loader and the network do in between.
-- observe on a batch, over the plain mean of its losses.
-- Batches a second of a DataLoader with PruningSampler, against SubsetRandomSampler over as many ids.
+- An epoch of selection and bookkeeping at ImageNet's size with PruningBatchSampler and observe, selecting the next
+  epoch when it begins or ahead of it (select_ahead), against the same with datacull's RCAP (`pip install datacull`
+  first; left out with a note if it is not installed) and with InfoBatch written with NumPy and torch
+  (infobatch_stand_in.py). The sampler, batch by batch, and the call that takes the losses are timed, but not what the
+  loader and the network do in between.
+- observe on a batch, relative to the plain mean of its losses.
+- Batches per second of a DataLoader with PruningSampler, against SubsetRandomSampler over as many ids.
 - Memory of a process that makes a pruner and a sampler and goes through epochs.
 
-All with one thread, in turn over several rounds; ratios are taken inside a round. Prints a table, and writes
+All with one thread, in turn over several rounds; ratios are taken within a round. Prints a table, and writes
 bench/results_python.json and bench/results_python.md.
 """
 
@@ -62,7 +62,7 @@ def make_labels(options):
 
 
 def make_losses(options, epoch):
-    """A loss for every sample, others each epoch."""
+    """A loss for every sample, different in each epoch."""
     return torch.empty(options.n).exponential_(generator=torch.Generator().manual_seed(epoch))
 
 
@@ -196,7 +196,7 @@ def time_call(function):
 
 
 def make_long_tailed_labels(options):
-    """Classes whose sizes fall off: there samples have weights."""
+    """Classes of falling sizes, for which samples have weights."""
     classes = np.random.default_rng(1).geometric(10 / options.classes, options.n) - 1
     return np.minimum(classes, options.classes - 1)
 
@@ -211,7 +211,7 @@ def measure_observe(options, labels):
         losses, observe, mean = make_losses(options, 100 + epoch), [], []
         for ids in PruningBatchSampler(sampler, options.batch_size):
             ids = torch.from_numpy(ids)
-            batch = losses[ids] * parameter  # as in training: with a graph behind it
+            batch = losses[ids] * parameter  # as in training, with a graph to differentiate
             mean.append(time_call(batch.mean))
             observe.append(time_call(functools.partial(sampler.observe, ids, batch)))
         rounds.append({"observe": 1e6 * statistics.median(observe), "mean": 1e6 * statistics.median(mean)})
@@ -232,7 +232,7 @@ def measure_loaders(options, labels, workers):
     pruning = DataLoader(dataset, sampler=sampler, **common)
     subset = DataLoader(dataset, sampler=SubsetRandomSampler(ids), **common)
     rounds = []
-    warnings.simplefilter("ignore")  # of losses that nobody observes: here only the loaders are measured
+    warnings.simplefilter("ignore")  # about losses that are not observed: only the loaders are measured here
     for epoch in range(options.rounds + 1):
         sampler.set_epoch(epoch)
         sides = {"pruning": pruning, "subset": subset}
@@ -260,11 +260,11 @@ def go_through_epochs(options, labels, losses, epochs=3):
 
 
 def print_memory(options):
-    """For a process of its own: bytes a sample that pruner, sampler and three epochs add to the process at most."""
+    """For a separate process: bytes per sample that pruner, sampler and three epochs add to the process at most."""
     small = argparse.Namespace(**{**vars(options), "n": 10 * options.classes})
     go_through_epochs(small, make_labels(small), make_losses(small, 0))  # loads the code
     labels, losses = make_labels(options), make_losses(options, 0)
-    pathlib.Path("/proc/self/clear_refs").write_text("5")  # the highest number begins anew
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = highest_memory()
     go_through_epochs(options, labels, losses)
     print(json.dumps({"bytes_per_sample": (highest_memory() - before) / options.n}))
@@ -301,7 +301,7 @@ def spread(values):
 
 
 def summarise(measured):
-    """(what, numbers, bar): a bar is (">=" or "<=", number), or None where there is none."""
+    """(what, numbers, bar): a bar is (">=" or "<=", number), or None if there is none."""
     epochs = measured["epochs"]
 
     def over_the_mean(which):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The training loop that `rcap train` is measured against: plain PyTorch, as a careful user writes it.
 
-All images lie in memory as one tensor and are shuffled by index. A batch is cropped and flipped as a whole, with one
+All images are in memory as one tensor and are shuffled by index. A batch is cropped and flipped as a whole, with one
 gather, not image by image. Prints one JSON object.
 """
 
@@ -60,7 +60,7 @@ class ResNet18(nn.Module):
 
 
 def crop_and_flip(padded, ids, side, padding):
-    """A random window of every padded image, every second one mirrored."""
+    """A random window of every padded image, mirrored with probability 1/2."""
     count = len(ids)
     rows = torch.randint(2 * padding + 1, (count, 1)) + torch.arange(side)
     columns = torch.randint(2 * padding + 1, (count, 1)) + torch.arange(side)
@@ -79,7 +79,7 @@ def main():
     parser.add_argument("--lr", type=float, required=True)
     parser.add_argument("--padding", type=int, required=True)
     parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--steps", type=int, required=True, help="timed, after as many again in an untimed tenth")
+    parser.add_argument("--steps", type=int, required=True, help="timed steps; a tenth as many go before them, untimed")
     arguments = parser.parse_args()
 
     torch.set_num_threads(arguments.threads)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures selection and bookkeeping: what `make bench` runs.
 
-Every line is a ratio within this run: `rcap bench select` with one thread and with two and
-the NumPy stand-in, in turn, over several rounds, so that a slow minute of the machine hits
+Every line is a ratio within this run: `rcap bench select` with one thread and with two, and
+the NumPy stand-in, in turn over several rounds, so that a slow minute of the machine affects
 all of them. Writes bench/results.json and bench/results.md and prints the table.
 """
 
@@ -44,7 +44,7 @@ def spread(values):
 
 
 def summarise(profile, rate, rounds):
-    """Medians over the rounds; ratios are taken inside a round first."""
+    """Medians over the rounds; ratios are first taken within a round."""
     def of(side, name):
         return [round_[side][name] for round_ in rounds]
 
@@ -98,8 +98,8 @@ def main():
     parser.add_argument("--rcap", type=pathlib.Path, default=ROOT / "build" / "rcap")
     parser.add_argument("--n", type=int, default=1_281_167)
     parser.add_argument("--classes", type=int, default=1000)
-    parser.add_argument("--repeat", type=int, default=15, help="epochs a round (default 15)")
-    parser.add_argument("--rounds", type=int, default=15, help="rounds (default 15)")
+    parser.add_argument("--repeat", type=int, default=15, help="epochs per round (default 15)")
+    parser.add_argument("--rounds", type=int, default=15, help="number of rounds (default 15)")
     options = parser.parse_args()
 
     rounds = {case: [] for case in CASES}

@@ -2,11 +2,12 @@
 """Measures training: what `make bench` runs after selection.
 
  - speed-up of RCAP at 90 % over training on everything, the same 60 epochs, without evaluation;
- - overhead: selecting, observing and waiting for data as a part of the training time;
- - samples a second of `rcap train` over those of a plain PyTorch loop (pytorch_loop.py), crop and flip on both sides;
+ - overhead: selecting, observing and waiting for data as a fraction of the training time;
+ - samples per second of `rcap train` over those of a plain PyTorch loop (pytorch_loop.py), with crop and flip on both
+   sides;
  - peak memory of both with resnet18-cifar.
 
-Ratios are taken inside a round, ours and the loop in turn. CIFAR-10 is replaced by random images in its exact layout:
+Ours and the loop run in turn, and ratios are taken within a round. CIFAR-10 is replaced by random images in its layout:
 the time of a step does not depend on what they show. Writes bench/results-train.json and .md and prints the table.
 """
 
@@ -92,7 +93,7 @@ def spread(values):
 
 
 def measure_speed_up(options, folder):
-    """Full training against RCAP: opening the data and evaluating are the same for both and left out."""
+    """Full training against RCAP, without opening the data and evaluating, which are the same for both."""
     def cost(summary):
         return summary["seconds"]["total"] - summary["seconds"]["setup"] - summary["seconds"]["evaluate"]
 
@@ -130,10 +131,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rcap", type=pathlib.Path, default=ROOT / "build" / "rcap")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--epochs", type=int, default=60, help="of the speed-up runs [60]")
-    parser.add_argument("--speed-up-rounds", type=int, default=3, help="full training takes minutes [3]")
-    parser.add_argument("--rounds", type=int, default=7, help="of small-cnn against PyTorch [7]")
-    parser.add_argument("--resnet-rounds", type=int, default=3, help="of resnet18-cifar against PyTorch [3]")
+    parser.add_argument("--epochs", type=int, default=60, help="epochs of the speed-up runs [60]")
+    parser.add_argument("--speed-up-rounds", type=int, default=3, help="rounds of these runs, which take minutes [3]")
+    parser.add_argument("--rounds", type=int, default=7, help="rounds of small-cnn against PyTorch [7]")
+    parser.add_argument("--resnet-rounds", type=int, default=3, help="rounds of resnet18-cifar against PyTorch [3]")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory(prefix="rcap-bench-") as name:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints the CUDA packages in a pip installation report, one name a line.
+"""Prints the CUDA packages in a pip installation report, one name per line.
 
-Reads on standard input what `pip install --dry-run --report -` writes. Prints nothing where pip would bring none.
+Reads the output of `pip install --dry-run --report -` from standard input. Prints nothing if pip would install none.
 """
 
 import json

@@ -79,7 +79,8 @@ class Folders(unittest.TestCase):
         self.assert_refused(self.folder, "--htm", "x", naming=["did you mean --html?"])
         study = self.folder / "study"
         subprocess.run([MAKE_STUDY, study, "1", "1", "2", "2"], check=True)
-        self.assert_refused(study, "--html", study / "none" / "a.html", naming=["none/a.html", "create the folder first"])
+        self.assert_refused(study, "--html", study / "none" / "a.html",
+                            naming=["none/a.html", "create the folder first"])
         self.assert_refused(study, "--html", study, naming=[str(study), "directory"])
         (study / "study.json").write_text("{")
         self.assert_refused(study, naming=["study.json", "is damaged"])
