@@ -61,7 +61,7 @@ std::vector<std::string> words_of(const std::vector<double>& numbers) {
   return words;
 }
 
-/// Takes rates as every command takes its own, so that what is wrong is told alike.
+/// Reads rates as every other command does, so that messages are the same.
 std::vector<double> rates_of(const std::vector<std::string>& words) {
   std::vector<double> rates;
   for (const std::string& word : words) {
@@ -78,7 +78,7 @@ std::vector<double> rates_of(const std::vector<std::string>& words) {
   return rates;
 }
 
-/// A figure never takes the place of what it is made from.
+/// A figure must not overwrite what it is made from.
 void check_figure_path(const AdviseArguments& arguments) {
   if (arguments.figure.empty()) return;
   for (const fs::path& input : {arguments.labels, arguments.losses}) {

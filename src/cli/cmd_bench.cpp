@@ -35,21 +35,21 @@ constexpr const char* BenchSelectSummary =
 constexpr const char* BenchSelectFooter =
     R"(select   one selection, per sample of the data set
 observe  the losses of an epoch in batches, per observed sample
-floor    one pass that only makes the keys of the draw, per sample of the data set
+floor    one pass that only computes the keys of the draw, per sample of the data set
 order    shuffling the selection for training, per selected sample
 beside   another selection, made in turn with the first (--beside)
-faster   how many times faster --threads are than one, epoch by epoch (--beside one-thread)
-dearer   how many times more it costs than class share paper, which has no weights (--beside paper)
-peak     memory of the pruner at its highest: labels, losses, state, selection; per sample
+faster   how many times faster than with one thread, epoch by epoch (--beside one-thread)
+dearer   how many times the cost of class share paper, which has no weights (--beside paper)
+peak     peak memory of the pruner, per sample: labels, losses, state, selection
 
 Example: rcap bench select --n 1281167 --classes 1000 --pruning-rate 0.9 --repeat 7 --json)";
 
-/// Above this many samples the order would need more memory than all the rest.
+/// Above this many samples the order would need more memory than everything else.
 constexpr std::int64_t MostOrderedSamples = 50'000'000;
-/// Losses are made this many at a time: small beside every data set worth measuring.
+/// Losses are made this many at a time: few compared with any data set worth measuring.
 constexpr std::size_t ChunkSamples = 1 << 16;
 
-/// What is selected in turn with the first selection.
+/// What to compare with, selected alternately with the first selection.
 enum class Beside { Nothing, OneThread, Paper };
 
 struct BenchSelectArguments {
@@ -70,25 +70,25 @@ struct BenchSelectArguments {
 bool parse_arguments(std::span<const std::string> words, BenchSelectArguments& arguments) {
   CommandLine line("bench select", BenchSelectSummary, BenchSelectFooter);
   line.group("Data");
-  line.count("n", arguments.sample_count, "N", "samples");
-  line.count("classes", arguments.class_count, "C", "classes");
+  line.count("n", arguments.sample_count, "N", "number of samples");
+  line.count("classes", arguments.class_count, "C", "number of classes");
   line.choice("profile", arguments.profile, {"balanced", "long-tailed"},
-              "class sizes: equal, or falling exponentially by 100");
+              "class sizes: equal, or falling exponentially by a factor of 100");
   line.choice("label_order", arguments.label_order, {"shuffled", "sorted"},
-              "how samples of different classes lie");
+              "order of the samples: classes mixed, or one after another");
   line.group("Selection");
   list_options(line, arguments.common);
   list_options(line, arguments.rcap);
-  line.count("batch", arguments.batch_size, "B", "samples an observe call", Range::at_least(1));
+  line.count("batch", arguments.batch_size, "B", "samples per observe call", Range::at_least(1));
   line.group("Run");
   line.count("repeat", arguments.repeat, "K", "timed epochs", Range::at_least(1));
   line.choice("beside", arguments.beside, {"nothing", "one-thread", "paper"},
-              "what to compare with, epoch by epoch in turn; takes twice the memory");
+              "what to compare with, alternating epoch by epoch; takes twice the memory");
   line.flag(
       "no_order", arguments.no_order,
-      fmt::format("observe in ascending order; always so above {} samples", MostOrderedSamples));
+      fmt::format("observe in ascending order; always on above {} samples", MostOrderedSamples));
   line.flag("json", arguments.json, "print one JSON object");
-  line.flag("quiet", arguments.quiet, "no progress");
+  line.flag("quiet", arguments.quiet, "print no progress");
   line.config();
   if (!line.parse(words)) return false;
   arguments.no_order = arguments.no_order || arguments.sample_count > MostOrderedSamples;
@@ -105,8 +105,8 @@ double nanoseconds_of(F&& f) {
 /// Nanoseconds per sample, one number per repeat.
 struct Timings {
   std::vector<double> select, observe, floor, order;
-  std::vector<double> beside;  ///< select, by the pruner beside
-  std::vector<double> ratio;   ///< how much faster, or dearer, than that one
+  std::vector<double> beside;  ///< select, by the pruner to compare with
+  std::vector<double> ratio;   ///< how much faster, or more costly, than that one
 };
 
 /// The data set, the pruner and the numbers of one benchmark.
@@ -134,7 +134,7 @@ class SelectBench {
   [[nodiscard]] double peak_bytes_per_sample() const noexcept {
     return per_sample(static_cast<double>(peak_));
   }
-  /// False: the peak covers the making of the data too.
+  /// False: the peak includes making the data.
   [[nodiscard]] bool can_reset_peak() const noexcept { return can_reset_peak_; }
   [[nodiscard]] std::int64_t keep_count() const noexcept { return pruner_->keep_count(); }
   [[nodiscard]] double setup_seconds() const noexcept { return setup_seconds_; }
@@ -150,7 +150,7 @@ class SelectBench {
     make_beside();
     losses_ = std::make_unique<SyntheticLosses>(classes_, arguments_.common.seed);
     if (pruner_->needs_initial_losses()) observe_initial_losses();
-    ::malloc_trim(0);  // what was freed shall not count as resident
+    ::malloc_trim(0);  // so that freed memory does not count as resident
   }
 
   void make_beside() {
@@ -206,7 +206,7 @@ class SelectBench {
   }
 
   const Selection& time_selections(std::int64_t epoch) {
-    const bool beside_goes_first = epoch % 2 == 1;  // the second to go finds more in the cache
+    const bool beside_goes_first = epoch % 2 == 1;  // whichever goes second finds more in the cache
     if (beside_ && beside_goes_first) time_beside(epoch);
     const Selection* selection = nullptr;
     timings_.select.push_back(per_sample(measure_peak(
@@ -223,8 +223,7 @@ class SelectBench {
     timings_.beside.push_back(per_sample(nanoseconds_of([&] { (void)beside_->select(epoch); })));
   }
 
-  /// Notes how far the process grows while `f` runs; the arrays of the benchmark itself are not
-  /// the pruner's.
+  /// Records how far the process grows while `f` runs. The benchmark's own arrays do not count.
   template <class F>
   double measure_peak(F&& f) {
     reset_peak_memory();
@@ -235,7 +234,7 @@ class SelectBench {
     return time;
   }
 
-  /// The keys of all samples and nothing else: what a selection cannot do without.
+  /// The keys of all samples and nothing else: the least that a selection must do.
   double time_floor(std::int64_t epoch) {
     const LossWeights weights{pruner_->memory().stored_losses(), arguments_.rcap.beta.value_or(1)};
     const RandomStream stream(arguments_.common.seed, Purpose::Selection, epoch);
@@ -251,7 +250,7 @@ class SelectBench {
     return time;
   }
 
-  /// Losses are made a chunk at a time, outside of what is timed.
+  /// Losses are made a chunk at a time, outside the timed parts.
   double time_observe(RcapPruner& pruner, std::span<const SampleId> ids, std::int64_t epoch) {
     double time = 0;
     while (!ids.empty()) {
@@ -277,7 +276,7 @@ class SelectBench {
   Workers workers_;
   bool can_reset_peak_ = reset_peak_memory();
   std::int64_t baseline_ = peak_memory_bytes();
-  std::int64_t peak_ = 0;  ///< bytes over the baseline, in the phases that are measured
+  std::int64_t peak_ = 0;  ///< bytes over the baseline, in the measured phases
   std::shared_ptr<const ClassIndex> classes_;
   std::unique_ptr<RcapPruner> pruner_;
   std::unique_ptr<RcapPruner> beside_;  ///< what to compare with, if asked for
@@ -309,7 +308,7 @@ void print_json(const BenchSelectArguments& arguments, const SelectBench& bench)
   put_median_and_range(json, "order_ns_per_selected", bench.timings().order);
   put_median_and_range(json, "beside_ns_per_sample", bench.timings().beside);
   put_median_and_range(json, std::string(name_of_ratio(arguments.beside)), bench.timings().ratio);
-  if (arguments.beside == Beside::Nothing) {  // else it would be that of two pruners
+  if (arguments.beside == Beside::Nothing) {  // otherwise it would be that of two pruners
     json["peak_bytes_per_sample"] = bench.peak_bytes_per_sample();
     json["peak_without_making_the_data"] = bench.can_reset_peak();
   }
@@ -349,7 +348,7 @@ void print_table(const BenchSelectArguments& arguments, const SelectBench& bench
   fmt::print("{}, {} thread(s), {}, rcap {}, {} repeats\n\n", cpu_model(), arguments.common.threads,
              compiler_version(), rcap_version(), arguments.repeat);
   fmt::print("{:<8} {:>10} {:>10} {:>10} {:>14}\n", "ns each", "median", "min", "max",
-             "ms an epoch");
+             "ms per epoch");
   print_row("select", bench.timings().select, samples);
   print_row("floor", bench.timings().floor, samples);
   print_row("observe", bench.timings().observe, selected);
@@ -361,8 +360,8 @@ void print_table(const BenchSelectArguments& arguments, const SelectBench& bench
                found.median, found.lowest, found.highest);
   }
   if (arguments.beside == Beside::Nothing) {
-    fmt::print("\npeak     {:.2f} bytes a sample{}", bench.peak_bytes_per_sample(),
-               bench.can_reset_peak() ? "" : ", with the making of the data");
+    fmt::print("\npeak     {:.2f} bytes per sample{}", bench.peak_bytes_per_sample(),
+               bench.can_reset_peak() ? "" : ", including making the data");
   }
   fmt::print("\nobserved in {} order, in batches of {}\n",
              arguments.no_order ? "ascending" : "training", arguments.batch_size);
@@ -387,10 +386,10 @@ void run_bench(std::span<const std::string> words) {
   if (what == "select") return run_bench_select(words.subspan(1));
   if (what == "data") return run_bench_data(words.subspan(1));
   if (what == "--help" || what == "-h") {
-    fmt::print("Usage: {}; --help behind either tells its options\n", BenchUsage);
+    fmt::print("Usage: {}; add --help to either to see its options\n", BenchUsage);
     return;
   }
-  throw InvalidArgument(fmt::format("bench \"{}\": there are only: {}", what, BenchUsage));
+  throw InvalidArgument(fmt::format("bench \"{}\" does not exist; there are {}", what, BenchUsage));
 }
 
 }  // namespace rcap::cli

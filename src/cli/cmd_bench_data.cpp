@@ -23,7 +23,7 @@ namespace rcap::cli {
 namespace {
 
 constexpr const char* BenchDataSummary =
-    "Times the way of the training images from their files to batches of numbers: one pass to warm "
+    "Times how fast training images get from their files into batches of numbers: one pass to warm "
     "up, then --repeat timed ones.";
 constexpr const char* BenchDataFooter =
     R"(Each pass reads all training images once, in a random order, augmented as for training, and does
@@ -49,24 +49,27 @@ bool parse(std::span<const std::string> words, BenchDataArguments& arguments) {
   CommandLine line("bench data", BenchDataSummary, BenchDataFooter);
   line.group("Data");
   line.text("dataset", arguments.dataset, "NAME", "see rcap data list");
-  line.path("data", arguments.data.folder, "DIR", "where its files are, or a packed file");
+  line.path("data", arguments.data.folder, "DIR", "folder of its files, or a packed file");
   line.on_off("fast_decode", arguments.fast_decode,
               "decode large JPEGs at a fraction of their size, see rcap data pack");
-  line.count("samples", arguments.samples, "N", "images a pass; 0: all", Range::at_least(0));
-  line.count("seed", arguments.seed, "S", "of order and augmentation");
+  line.count("samples", arguments.samples, "N", "images per pass; 0: all", Range::at_least(0));
+  line.count("seed", arguments.seed, "S", "seed of order and augmentation");
   line.group("Transform");
-  line.count("center_crop", arguments.transform.center_crop, "C", "cut out the middle first");
-  line.count("resize", arguments.transform.resize, "S", "of the shorter side; 0: none");
-  line.count("crop", arguments.transform.crop, "C", "random square; 0: the whole image");
-  line.count("padding", arguments.transform.padding, "P", "zeros around before the crop");
-  line.flag("flip", arguments.transform.flip, "mirror every second image");
-  line.flag("trivial_augment", arguments.transform.trivial_augment, "TrivialAugmentWide");
+  line.count("center_crop", arguments.transform.center_crop, "C",
+             "first cut out the central C x C square; 0: do not");
+  line.count("resize", arguments.transform.resize, "S", "resize the shorter side to S; 0: do not");
+  line.count("crop", arguments.transform.crop, "C",
+             "crop a random C x C square; 0: the whole image");
+  line.count("padding", arguments.transform.padding, "P", "zeros around the image before the crop");
+  line.flag("flip", arguments.transform.flip, "mirror each image with probability 1/2");
+  line.flag("trivial_augment", arguments.transform.trivial_augment,
+            "one random operation on each image (TrivialAugmentWide)");
   line.group("Run");
-  line.count("workers", arguments.reader.workers, "N", "threads that make images ready");
+  line.count("workers", arguments.reader.workers, "N", "threads that prepare images");
   line.count("batch_size", arguments.reader.batch_size, "B", "images per batch");
   line.count("repeat", arguments.repeat, "K", "timed passes", Range::at_least(1));
   line.flag("json", arguments.json, "print one JSON object");
-  line.flag("quiet", arguments.quiet, "no progress");
+  line.flag("quiet", arguments.quiet, "print no progress");
   line.config();
   if (!line.parse(words)) return false;
   if (arguments.dataset.empty()) {
@@ -74,12 +77,12 @@ bool parse(std::span<const std::string> words, BenchDataArguments& arguments) {
   }
   if (arguments.dataset == "table") {
     throw InvalidArgument(
-        "bench data: a table holds numbers, not images; its rows lie in memory, ready for use");
+        "bench data: a table holds numbers, not images; its rows are in memory, ready for use");
   }
   return true;
 }
 
-/// Images a second, one number per pass, and a sum that keeps the work from being left out.
+/// Images per second, one number per pass, and a sum that keeps the work from being optimised away.
 struct Result {
   std::vector<double> rates;
   std::int64_t samples = 0;
@@ -136,11 +139,11 @@ void print_json(const BenchDataArguments& arguments, const Result& result) {
 
 void print_text(const BenchDataArguments& arguments, const Result& result) {
   const MedianAndRange found = median_and_range_of(result.rates);
-  fmt::print("{} images a pass to {} x {} x {}, {} worker(s), batches of {}\n", result.samples,
+  fmt::print("{} images per pass to {} x {} x {}, {} worker(s), batches of {}\n", result.samples,
              result.shape.height, result.shape.width, result.shape.channels,
              arguments.reader.workers, arguments.reader.batch_size);
   fmt::print("{}, {}, rcap {}\n\n", cpu_model(), compiler_version(), rcap_version());
-  fmt::print("images a second: {:.0f} (lowest {:.0f}, highest {:.0f}, {} passes)\n", found.median,
+  fmt::print("images per second: {:.0f} (lowest {:.0f}, highest {:.0f}, {} passes)\n", found.median,
              found.lowest, found.highest, arguments.repeat);
 }
 

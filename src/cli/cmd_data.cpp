@@ -27,10 +27,10 @@ bool all_there(const CatalogueEntry& entry) {
                              [](const LocatedFile& file) { return file.bytes.has_value(); });
 }
 
-/// Where the data set is, or what to do to have it.
+/// Where the data set is, or how to get it.
 std::string describe_place(std::string_view name) {
   const CatalogueEntry* entry = find_in_catalogue(name);
-  if (name == "synthetic") return "always there";
+  if (name == "synthetic") return "always available";
   if (name == "table") return "give the file, or the folder of both splits, with --data PATH";
   if (entry == nullptr) return "give its folder with --data DIR";
   if (all_there(*entry)) return fmt::format("in {}", entry->default_folder);
@@ -83,10 +83,10 @@ void run_data(std::span<const std::string> words) {
   if (what == "verify") return run_data_verify(words.subspan(1));
   if (what == "pack") return run_data_pack(words.subspan(1));
   if (what == "--help" || what == "-h") {
-    fmt::print("Usage: {}; --help behind each tells its options\n", DataUsage);
+    fmt::print("Usage: {}; add --help to any of them to see its options\n", DataUsage);
     return;
   }
-  throw InvalidArgument(fmt::format("data \"{}\": there are only: {}", what, DataUsage));
+  throw InvalidArgument(fmt::format("data \"{}\" does not exist; there are {}", what, DataUsage));
 }
 
 }  // namespace rcap::cli

@@ -28,16 +28,16 @@ constexpr const char* DataPackSummary =
     "Decodes and resizes the images of a data set into one file, which is then read many times "
     "faster.";
 constexpr const char* DataPackFooter =
-    R"(Give the file in place of the folder: rcap train --dataset NAME --data FILE. Any image in it is
-at hand at once, so a new selection every epoch costs nothing. Every image has a checksum, held
-against its pixels when it is first read; rcap data verify FILE does so for all.
+    R"(Give the file in place of the folder: rcap train --dataset NAME --data FILE. Any image in it can
+be read directly, so a new selection every epoch costs nothing. Every image has a checksum, which
+is compared with its pixels when it is first read; rcap data verify FILE does so for all images.
 
-The file grows as FILE.partial. After Ctrl-C, a kill or a full disk the same command goes on where
-it was, and the file becomes the same, byte for byte. FILE is there when it is complete.
+The file is written as FILE.partial, and renamed when it is complete. After Ctrl-C, a kill or a
+full disk, the same command continues where it was, and the file ends up the same, byte for byte.
 
 Shorter sides of 256, for crops of 224:
   rcap data pack --dataset imagenet --data ~/imagenet --resize 256 --out imagenet-256.pack
-CelebA's square in the middle, which training must not cut out again (--center-crop 0):
+CelebA's central square, which training must not cut out again (--center-crop 0):
   rcap data pack --dataset celeba --data ~/celeba --center-crop 178 --resize 224 --out celeba.pack)";
 
 struct PackArguments {
@@ -55,23 +55,23 @@ bool parse(std::span<const std::string> words, PackArguments& arguments) {
   CommandLine line("data pack", DataPackSummary, DataPackFooter);
   line.group("Data");
   line.text("dataset", arguments.dataset, "NAME", "see rcap data list");
-  line.path("data", arguments.data, "DIR", "where its files are, if not in the usual place");
+  line.path("data", arguments.data, "DIR", "folder of its files [the usual place]");
   line.on_off("skip_bad", options.skip_bad, "leave out images that cannot be decoded");
-  line.count("seed", arguments.seed, "S", "of a held-out part, where the data set has one");
+  line.count("seed", arguments.seed, "S", "seed of the held-out part, if the data set has one");
   line.group("Images");
   line.count("center_crop", options.recipe.center_crop, "C",
-             "first cut this square out of the middle; 0: do not");
-  line.count("resize", options.recipe.resize, "S", "make the shorter side this long; 0: do not");
+             "first cut out the central C x C square; 0: do not");
+  line.count("resize", options.recipe.resize, "S", "resize the shorter side to S; 0: do not");
   line.choice("interpolation", options.recipe.interpolation, {"bilinear", "bicubic"},
-              "of the resize, antialiased, as Pillow has it");
+              "interpolation of the resize, antialiased, as in Pillow");
   line.on_off("fast_decode", options.recipe.fast_decode,
-              "decode large JPEGs at a fraction of their size: faster, and a little different");
+              "decode large JPEGs at a fraction of their size: faster, but pixels differ slightly");
   line.group("Output");
-  line.path("out", arguments.out, "FILE", "the packed file");
-  line.flag("restart", options.restart, "begin anew, and replace FILE where it is there");
+  line.path("out", arguments.out, "FILE", "the packed file; required");
+  line.flag("restart", options.restart, "start over, and replace FILE if it exists");
   line.threads(options.threads);
   line.flag("json", arguments.json, "print one JSON object");
-  line.flag("quiet", arguments.quiet, "no progress, no estimate");
+  line.flag("quiet", arguments.quiet, "print no progress and no estimate");
   line.config();
   if (!line.parse(words)) return false;
   line.require("out", arguments.out);
@@ -92,8 +92,8 @@ std::string as_bytes(std::uint64_t bytes) {
                         : fmt::format("{:.1f} MB", number / Mega);
 }
 
-/// Bad images are left out while packing: to look for them first would decode all images
-/// twice. Only where files are refused before they are decoded is there no other way.
+/// Bad images are left out while packing: looking for them first would decode all images twice. It
+/// is only done if files are refused before they are decoded.
 Dataset open_source(const PackArguments& arguments) {
   const PackOptions& pack = arguments.options;
   DatasetOptions options;
@@ -120,7 +120,7 @@ void print_estimate(const Dataset& dataset, const PackArguments& arguments) {
        as_bytes(needed), error ? "" : fmt::format(", {} are free", as_bytes(space.available)));
 }
 
-/// Shows a bar with the time left, and stops when the user wants it.
+/// Shows a bar with the time left, and stops when the user wants to.
 class PackReporter {
  public:
   explicit PackReporter(bool shown) : bar_(shown) {}
@@ -140,7 +140,7 @@ class PackReporter {
     const auto left = static_cast<double>(progress.total - progress.done);
     const double rate = made / seconds;
     bar_.show(part_of(progress.done, progress.total),
-              fmt::format("{} of {} images, {:.0f} a second, {}{}", progress.done, progress.total,
+              fmt::format("{} of {} images, {:.0f} per second, {}{}", progress.done, progress.total,
                           rate, as_bytes(progress.bytes),
                           rate > 0 ? fmt::format(", {} left", as_time(left / rate)) : ""));
   }
@@ -160,7 +160,7 @@ void print_result(const PackSummary& summary, const PackArguments& arguments, do
     json["done_before"] = summary.done_before;
     json["left_out"] = summary.left_out;
     json["seconds"] = seconds;
-    // Names of files may hold bytes that are not UTF-8.
+    // Names of files may not be valid UTF-8.
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
@@ -190,7 +190,7 @@ void run_data_pack(std::span<const std::string> words) {
       pack_images(dataset, arguments.data, arguments.out, arguments.options, std::ref(reporter));
   reporter.clear();
   if (!summary) {
-    throw Stopped(fmt::format("stopped, nothing is lost; the same command goes on with {}.partial",
+    throw Stopped(fmt::format("stopped, nothing is lost; the same command continues {}.partial",
                               arguments.out.string()));
   }
   print_result(*summary, arguments, std::chrono::duration<double>(Clock::now() - start).count());

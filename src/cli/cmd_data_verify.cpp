@@ -115,7 +115,7 @@ DataReport verify_image_folder(const fs::path& folder, ProgressBar& progress) {
   return report;
 }
 
-/// Holds every image against its checksum in the file.
+/// Compares every image with its checksum in the file.
 DataReport verify_packed(const fs::path& file, ProgressBar& progress) {
   DataReport report;
   PackedDataset packed = open_packed(file);
@@ -144,20 +144,20 @@ DataReport verify_named(const VerifyArguments& arguments, ProgressBar& progress)
   }
   if (arguments.name == "table") {
     throw InvalidArgument(
-        "data verify: a table of your own has no published checksum; rcap train checks all of it "
-        "when it opens it");
+        "data verify: your own table has no published checksum; rcap train checks all of it when "
+        "it opens it");
   }
   const CatalogueEntry* entry = find_in_catalogue(arguments.name);
   if (entry == nullptr && arguments.name != ImageFolder) {
-    throw InvalidArgument(fmt::format(
-        "data verify: {} is generated; it has no files to be verified", arguments.name));
+    throw InvalidArgument(
+        fmt::format("data verify: {} is generated; it has no files to verify", arguments.name));
   }
   fs::path folder = arguments.folder;
   if (folder.empty() && entry != nullptr) folder = entry->default_folder;
   if (folder.empty()) {
     throw InvalidArgument(fmt::format(
         "data verify: {} has no usual place; give its folder with --data DIR{}", arguments.name,
-        entry == nullptr ? "" : fmt::format("; to have it, {}", entry->remedy)));
+        entry == nullptr ? "" : fmt::format("; to get it, {}", entry->remedy)));
   }
   return entry == nullptr ? verify_image_folder(folder, progress)
                           : verify_entry(*entry, folder, arguments.decode, progress);
@@ -182,7 +182,7 @@ void print_reports(const std::vector<DataReport>& reports, const VerifyArguments
   nlohmann::ordered_json json;
   json["datasets"] = nlohmann::ordered_json::array();
   for (const DataReport& report : reports) json["datasets"].push_back(to_json(report));
-  // Names of files may hold bytes that are not UTF-8.
+  // Names of files may not be valid UTF-8.
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
@@ -205,7 +205,7 @@ std::string describe_damage(const DataReport& report) {
                          : "replace or remove them, or open the folder with --skip-bad on");
 }
 
-/// A data set that nobody asked for may be missing, but not in part.
+/// A data set that was not named may be missing, but not partly.
 void refuse_damage(const std::vector<DataReport>& reports, const VerifyArguments& arguments) {
   for (const DataReport& report : reports) {
     const bool is_absent = report.state == FileState::Missing && !arguments.name.empty();
@@ -219,28 +219,28 @@ void refuse_damage(const std::vector<DataReport>& reports, const VerifyArguments
 void run_data_verify(std::span<const std::string> words) {
   VerifyArguments arguments;
   CommandLine line("data verify",
-                   "Holds the files of a data set against the published sizes and checksums.",
-                   R"(NAME is a data set of rcap data list. Without it all that have a usual
-place on this machine are verified. Of imagenet, waterbirds, celeba and inaturalist the lists, the
-counts and the presence of every image are checked too. The images of image-folder, which have no
-published checksum, are decoded once each. A packed file (rcap data pack) in place of NAME is held
-against its own checksums, image by image.
+                   "Compares the files of a data set with the published sizes and checksums.",
+                   R"(NAME is a data set of rcap data list. Without it, all that have a usual
+place on this machine are verified. For imagenet, waterbirds, celeba and inaturalist, the lists,
+the counts and the presence of every image are checked too. The images of image-folder, which have
+no published checksum, are decoded once each. A packed file (rcap data pack) in place of NAME is
+checked against its own checksums, image by image.
 Exit code 2: a file is damaged or missing.
 
 Example: rcap data verify cifar10 --data ~/data)");
   line.argument("[NAME]", arguments.name);
   line.group("Data");
-  line.path("data", arguments.folder, "DIR", "where NAME is, if not in its usual place");
-  line.flag("decode", arguments.decode, "decode every image once, where they are in files");
+  line.path("data", arguments.folder, "DIR", "folder of NAME [its usual place]");
+  line.flag("decode", arguments.decode, "decode every image once, if images are separate files");
   line.group("Output");
   line.flag("json", arguments.json, "print one JSON object");
-  line.flag("quiet", arguments.quiet, "print only what is not good, and no progress");
+  line.flag("quiet", arguments.quiet, "print only problems, and no progress");
   if (!line.parse(words)) return;
   if (arguments.name.empty() && !arguments.folder.empty()) {
-    throw InvalidArgument(fmt::format(
-        "data verify: --data {} without a NAME; tell which data set it holds: rcap data "
-        "verify NAME --data DIR",
-        arguments.folder.string()));
+    throw InvalidArgument(
+        fmt::format("data verify: --data {} without a NAME; say which data set it holds: rcap data "
+                    "verify NAME --data DIR",
+                    arguments.folder.string()));
   }
   const std::vector<DataReport> reports = verify_all(arguments);
   print_reports(reports, arguments);

@@ -17,7 +17,7 @@ namespace {
 constexpr double GiB = 1024.0 * 1024.0 * 1024.0;
 constexpr const char* TrainCommand = "train";
 
-/// A data set that has a usual place, and what is there of it.
+/// A data set that has a usual place, and which of its files are there.
 struct DataSet {
   const CatalogueEntry& entry;
   std::vector<LocatedFile> files;
@@ -117,7 +117,7 @@ void print_text() {
       fmt::format("{:.1f} GiB, {:.1f} available", static_cast<double>(memory.total_bytes) / GiB,
                   static_cast<double>(memory.available_bytes) / GiB));
   const auto train = find_external_command(TrainCommand);
-  row("training", train ? train->string() : "no program rcap-train beside this one");
+  row("training", train ? train->string() : "no program rcap-train next to this one");
   for (const DataSet& data : look_for_data_sets()) print_data_set(data);
 }
 
@@ -127,7 +127,8 @@ void run_doctor(std::span<const std::string> words) {
   bool json = false;
   CommandLine line(
       "doctor",
-      "Prints what rcap finds here: versions, processor, memory, data sets; as JSON methods too.",
+      "Prints what rcap finds here: versions, processor, memory, data sets; with --json, methods "
+      "too.",
       "Example: rcap doctor --json");
   line.group("Output");
   line.flag("json", json, "print one JSON object");

@@ -22,13 +22,13 @@ constexpr const char* LossVsGradient = "loss-vs-gradient";
 constexpr const char* LossVsGradientSummary =
     "Shows how closely the loss of an example follows the norm of its gradient.\n\n"
     "RCAP prefers samples of high loss, as a cheap stand-in for a large gradient. Here a small\n"
-    "network learns 90 points of 3 classes under Adam, and ten of them are followed: loss and\n"
+    "network learns 90 points of 3 classes with Adam. For ten of them it records loss and\n"
     "gradient norm after every epoch, and how well their ranks agree.";
 constexpr const char* LossVsGradientFooter =
     R"(Writes DIR/loss_vs_gradient.svg and DIR/loss_vs_gradient.csv (epoch, example, class, loss,
 gradient_norm; epoch 0 is before training) and prints Spearman's correlation of loss and gradient
-norm over the epochs of each example: 1 where they always rise and fall together, n/a where one
-of them never changes.
+norm over the epochs of each example: 1 if they always rise and fall together, n/a if one of them
+never changes.
 
 Example: rcap figure loss-vs-gradient --out figures)";
 
@@ -60,9 +60,8 @@ void run_loss_vs_gradient(std::span<const std::string> words) {
   CommandLine line(fmt::format("figure {}", LossVsGradient), LossVsGradientSummary,
                    LossVsGradientFooter);
   line.path("out", folder, "DIR", "where the two files go; required");
-  line.count("epochs", options.epochs, "E", "how long the network trains",
-             Range::between(1, 100000));
-  line.count("seed", options.seed, "S", "of the points, the network and the ten examples");
+  line.count("epochs", options.epochs, "E", "number of training epochs", Range::between(1, 100000));
+  line.count("seed", options.seed, "S", "seed of the points, the network and the ten examples");
   line.flag("json", json, "print the correlations as one JSON object");
   if (!line.parse(words)) return;
   line.require("out", folder);
@@ -78,10 +77,10 @@ void run_loss_vs_gradient(std::span<const std::string> words) {
 
 void print_help() {
   fmt::print(
-      "Figures from experiments of their own; those of a study come from rcap study.\n\n"
+      "Draws figures that need no study; those of a study come from rcap study.\n\n"
       "Usage: rcap figure {0}\n\n"
       "  {0}  loss and gradient norm of single examples over training\n\n"
-      "rcap figure {0} --help tells the options.\n",
+      "rcap figure {0} --help shows the options.\n",
       LossVsGradient);
 }
 
@@ -90,8 +89,9 @@ void run_figure(std::span<const std::string> words) {
   if (first == "--help" || first == "-h") return print_help();
   if (first == LossVsGradient) return run_loss_vs_gradient(words.subspan(1));
   throw InvalidArgument(
-      fmt::format("rcap figure {} is no figure; there is {}; see rcap figure --help",
-                  first.empty() ? "without a word" : "\"" + first + "\"", LossVsGradient));
+      fmt::format("rcap figure: {}; there is {}; see rcap figure --help",
+                  first.empty() ? "a figure is missing" : "there is no figure \"" + first + "\"",
+                  LossVsGradient));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* ListSummary = "Lists the networks.";
 constexpr const char* InspectSummary =
-    "Looks into a weight file (safetensors or PyTorch): names, types and shapes of its tensors.";
+    "Shows the tensors of a weight file (safetensors or PyTorch): names, types and shapes.";
 constexpr const char* ForwardSummary = "Runs a network once, to compare it with another program.";
 constexpr const char* ForwardFooter =
     R"(The input has x, N x C x H x W, and for --train the labels y. The output has logits; with
@@ -47,7 +47,7 @@ void list_models(std::span<const std::string> words) {
 void print_as_json(const WeightFile& file) {
   nlohmann::ordered_json::object_t object;
   for (const TensorView& view : file.tensors()) {
-    // Names are unique, and looking whether a name is there already takes ever longer.
+    // Names are unique; checking whether a name exists already would take longer and longer.
     object.push_back({view.name, {{"type", name_of(view.type)}, {"shape", view.shape}}});
   }
   fmt::print("{}\n", nlohmann::ordered_json(std::move(object)).dump());
@@ -58,7 +58,7 @@ void inspect_file(std::span<const std::string> words) {
   bool json = false;
   CommandLine line("model inspect", InspectSummary,
                    "Example: rcap model inspect --weights resnet50.pth");
-  line.path("weights", path, "FILE", "safetensors or .pth");
+  line.path("weights", path, "FILE", "weights, safetensors or .pth; required");
   line.flag("json", json, "print one JSON object");
   if (!line.parse(words)) return;
   line.require("weights", path);
@@ -76,16 +76,16 @@ void run_forward(std::span<const std::string> words) {
   ForwardOptions options;
   options.threads = available_threads();
   CommandLine line("model forward", ForwardSummary, ForwardFooter);
-  line.text("model", options.model, "NAME", "a network, see rcap model list");
-  line.path("weights", options.weights, "FILE", "safetensors or .pth [random ones]");
+  line.text("model", options.model, "NAME", "a network, see rcap model list; required");
+  line.path("weights", options.weights, "FILE", "weights, safetensors or .pth [random]");
   line.path("input", options.input, "FILE", "safetensors with x (and y); required");
-  line.path("output", options.output, "FILE", "safetensors to be written; required");
-  line.flag("train", options.train, "a pass of training too, with gradients");
-  line.count("classes", options.class_count, "C", "classes [as the weights have, else 1000]",
+  line.path("output", options.output, "FILE", "safetensors file to write; required");
+  line.flag("train", options.train, "also make a training pass, with gradients");
+  line.count("classes", options.class_count, "C", "number of classes [of the weights, or 1000]",
              Range::at_least(1));
   list_options(line, options.dino);
-  line.count("seed", options.seed, "S", "of random weights");
-  line.threads(options.threads, "threads; sums round differently with another number");
+  line.count("seed", options.seed, "S", "seed of random weights");
+  line.threads(options.threads, "number of threads; sums round differently with another number");
   if (!line.parse(words)) return;
   if (options.model.empty()) {
     throw InvalidArgument("--model is missing; see rcap model list");
@@ -105,13 +105,13 @@ struct Part {
 constexpr Part Parts[] = {
     {"list", "the networks", list_models},
     {"inspect", "the tensors of a weight file", inspect_file},
-    {"forward", "run a network once, to compare it", run_forward},
+    {"forward", "run a network once, to compare it with another program", run_forward},
 };
 
 void print_help() {
   fmt::print("Networks and their weights.\n\nUsage: rcap model {}\n\n", "list|inspect|forward");
   for (const Part& part : Parts) fmt::print("  {:<8} {}\n", part.name, part.summary);
-  fmt::print("\nrcap model list --help and so on tell the options.\n");
+  fmt::print("\nrcap model list --help and so on show the options.\n");
 }
 
 void run_model(std::span<const std::string> words) {
@@ -121,9 +121,8 @@ void run_model(std::span<const std::string> words) {
     if (part.name == first) return part.run(words.subspan(1));
   }
   throw InvalidArgument(
-      fmt::format("rcap model {} is none of list, inspect, forward; see rcap model "
-                  "--help",
-                  first.empty() ? "without a word" : "\"" + first + "\""));
+      fmt::format("rcap model: {} list, inspect, forward; see rcap model --help",
+                  first.empty() ? "give one of" : "\"" + first + "\" is not one of"));
 }
 
 }  // namespace

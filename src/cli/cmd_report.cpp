@@ -31,7 +31,7 @@ void print_json(const StudyResults& results, const fs::path& html, std::size_t b
   for (const auto& [name, reason] : results.missing) {
     json["missing"].push_back({{"name", name}, {"reason", reason}});
   }
-  // Names of folders may hold bytes that are not UTF-8.
+  // Names of folders may not be valid UTF-8.
   fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -48,17 +48,17 @@ void print_text(const StudyResults& results, const fs::path& html, std::size_t b
 void run_report(std::span<const std::string> words) {
   ReportArguments arguments;
   CommandLine line("report", "Makes one HTML file that shows a study: tables, plots, every run.",
-                   R"(DIR is the --out of rcap study, or any folder of run folders of
-rcap train. The report is made from what the runs have left so far; runs without a result
-are listed with the reason, there and here. The file needs nothing beside it and no network:
-open it in a browser, mail it to a colleague.
+                   R"(DIR is the --out of rcap study, or any folder that holds run folders of
+rcap train. The report is made from what the runs have written so far. Runs without a result
+are listed with the reason, in the report and on the terminal. The file is self-contained and
+needs no network: open it in a browser, or mail it to a colleague.
 
-Examples: beside the runs, and elsewhere
+Examples: next to the runs, and elsewhere
   rcap report study-out
   rcap report study-out --html ~/report.html)");
   line.argument("DIR", arguments.folder);
   line.group("Output");
-  line.path("html", arguments.html, "FILE", "the report, if not DIR/report.html");
+  line.path("html", arguments.html, "FILE", "the report to write [DIR/report.html]");
   line.flag("json", arguments.json, "print one JSON object");
   line.flag("quiet", arguments.quiet, "print nothing");
   if (!line.parse(words)) return;
@@ -67,7 +67,7 @@ Examples: beside the runs, and elsewhere
   }
   const fs::path html = arguments.html.empty() ? arguments.folder / "report.html" : arguments.html;
   const StudyResults results = read_results(arguments.folder);
-  // Before the page is made: what a user has to correct comes first.
+  // Before the page is made, so that the user's mistakes are reported first.
   check_can_write(html);
   const std::size_t bytes = write_report(results, html);
   if (arguments.json) return print_json(results, html, bytes);

@@ -43,11 +43,11 @@ trained and selects the next:
   rcap select --labels labels.npy --state s.rcap --out ids.npy --weights w.npy
   rcap select --labels labels.npy --losses losses.npy --ids ids.npy --state s.rcap --out ids.npy --weights w.npy
 
-Here losses.npy holds one loss per id of ids.npy, in the same order, and w.npy what to
-multiply each of these losses by in the next training step, not before it is told. Methods
-that start from the losses of all samples before training take them in the first call.
-Give the same method and options in every call. A call that was cut short is repeated with
-the same words; with --epoch T it can never be taken for the next one.)";
+Here losses.npy holds one loss per id of ids.npy, in the same order. Multiply losses by the
+weights in w.npy when you train, but not in losses.npy. Methods that need the losses of all
+samples before training take them in the first call. Give the same method and options in
+every call. If a call was interrupted, repeat it unchanged; --epoch T makes sure that a
+repeated call is not taken for the next one.)";
 
 enum class OutputOrder { Training, Ascending };
 
@@ -67,11 +67,11 @@ struct SelectArguments {
 void add_data_options(CommandLine& line, SelectArguments& arguments) {
   line.group("Data (.npy, one dimension)");
   line.path("labels", arguments.labels, "FILE", "class of every sample, integers; required");
-  line.count("classes", arguments.class_count, "C", "number of classes, else largest label + 1");
+  line.count("classes", arguments.class_count, "C", "number of classes [largest label + 1]");
   line.path("losses", arguments.losses, "FILE",
-            "losses: first call, of all samples; then of the epoch just trained");
+            "losses: in the first call of all samples, then of the epoch just trained");
   line.path("ids", arguments.ids, "FILE",
-            "whose losses they are; without it losses has one per sample of the data");
+            "ids of the samples in --losses [all samples of the data set, in order]");
   line.path("scores", arguments.scores, "FILE", "a score per sample, for ccs and tdds");
   line.path("recalls", arguments.recalls, "FILE", "a recall per class, for metriq");
 }
@@ -81,9 +81,9 @@ void add_run_options(CommandLine& line, SelectArguments& arguments) {
   std::vector<std::string_view> names;
   for (const MethodInfo& method : methods()) names.push_back(method.name);
   line.text("method", arguments.method, "NAME", fmt::format("{}", fmt::join(names, " ")));
-  line.count("epoch", arguments.epoch, "T", "epoch to select, else the one after the state's");
+  line.count("epoch", arguments.epoch, "T", "epoch to select [the one after that of the state]");
   line.path("state", arguments.state, "FILE",
-            "what the pruner remembers; made if it is not there, then updated");
+            "what the pruner remembers; created if it does not exist, then updated");
   OptionFields common;
   common.group("Run");
   list_options(common, arguments.pruner.common);
@@ -109,8 +109,8 @@ bool same_file(const fs::path& a, const fs::path& b) {
              fs::weakly_canonical(fs::absolute(b), ignored);
 }
 
-/// No output may lie on another output or on an input. --ids may be --out: the ids of
-/// the last epoch make room for those of the next.
+/// No output may overwrite another output or an input. Only --ids may be --out: the ids of the last
+/// epoch are replaced by those of the next.
 void check_paths_differ(const SelectArguments& arguments) {
   using Named = std::pair<std::string_view, const fs::path*>;
   const Named outputs[] = {
@@ -132,7 +132,7 @@ void check_paths_differ(const SelectArguments& arguments) {
   }
 }
 
-/// Takes over the options that were given and checks that the method has what it needs.
+/// Applies the given options and checks that the method has what it needs.
 void set_method_options(SelectArguments& arguments, std::span<const GivenOption> given) {
   const MethodInfo& method = require_method(arguments.method);
   OptionFields fields;
@@ -159,12 +159,12 @@ void set_method_options(SelectArguments& arguments, std::span<const GivenOption>
   }
 }
 
-/// Everything that can be told before an array is read.
+/// Everything that can be checked before an array is read.
 void check_arguments(const CommandLine& line, const SelectArguments& arguments) {
   line.require("labels", arguments.labels);
   line.require("out", arguments.out);
   if (!arguments.ids.empty() && arguments.losses.empty()) {
-    throw InvalidArgument(fmt::format("--ids {} without --losses; ids tell whose losses are given",
+    throw InvalidArgument(fmt::format("--ids {} without --losses; ids say whose losses are given",
                                       arguments.ids.string()));
   }
   check_paths_differ(arguments);
@@ -280,7 +280,7 @@ void observe_losses(Pruner& pruner, const SelectArguments& arguments) {
       losses);
 }
 
-/// The first call of a method that starts from losses must bring them all.
+/// The first call of a method that starts from losses must give all of them.
 void check_initial_losses(const Pruner& pruner, const SelectArguments& arguments) {
   const std::int64_t sample_count = pruner.classes().sample_count();
   const bool needs_them = pruner.needs_initial_losses() || pruner.pending_count() < sample_count;
@@ -304,14 +304,14 @@ std::int64_t epoch_to_select(const Pruner& pruner, const SelectArguments& argume
   if (last < 0) return epoch;
   if (epoch < last) {
     throw InvalidArgument(fmt::format(
-        "--epoch {} is past: {} stands at epoch {}; give {} to repeat that selection or more to "
-        "go on",
+        "--epoch {} is past: {} is at epoch {}; give {} to repeat that selection, or more to "
+        "continue",
         epoch, arguments.state.string(), last, last));
   }
   if (epoch == last && !arguments.losses.empty()) {
     throw InvalidArgument(fmt::format(
-        "--epoch {} with --losses: {} has selected epoch {} already; the losses of epoch {} go "
-        "with --epoch {}; leave --losses out to repeat the selection",
+        "--epoch {} with --losses: {} has selected epoch {} already; the losses of epoch {} belong "
+        "to --epoch {}; leave out --losses to repeat the selection",
         epoch, arguments.state.string(), last, last, last + 1));
   }
   return epoch;
@@ -323,26 +323,26 @@ struct SelectResult {
   std::vector<std::int64_t> class_counts;
   std::int64_t unobserved_count;  ///< of the epoch before
   bool state_changed;
-  bool finishes_last = false;  ///< the last call was cut short, and this one is that call again
+  bool finishes_last = false;  ///< the last call was interrupted, and this one repeats it
 };
 
 void check_weights_are_known(const Pruner& pruner, const SelectArguments& arguments) {
   if (arguments.weights.empty() || pruner.weighs()) return;
   throw InvalidArgument(
       fmt::format("--weights {}: {} gives all samples the same weight; infobatch and rcap with "
-                  "--class-share robust weigh them",
+                  "--class-share robust have weights",
                   arguments.weights.string(), arguments.method));
 }
 
-/// Stands beside a state from the moment that it is replaced until ids and weights are too, and
-/// holds the epoch that it is replaced for.
+/// A marker that exists next to a state from the moment the state is replaced until ids and weights
+/// are too. It holds the epoch of the new state.
 fs::path marker_of(const fs::path& state) {
-  constexpr std::size_t LongestName = 200;  // with the ending it must still be a name
+  constexpr std::size_t LongestName = 200;  // leaves room for the ending in a file name
   return state.parent_path() / (state.filename().string().substr(0, LongestName) + ".unfinished");
 }
 
-/// Whether the last call was cut short between its files. The state has moved on by then, so this
-/// call is that one again: its losses are known, and the selection that it wants is the state's.
+/// Whether the last call was interrupted between its files. The state had moved on by then, so this
+/// call repeats it: its losses are known, and the state has its selection.
 bool repeats_unfinished(const Pruner& pruner, const SelectArguments& arguments) {
   const fs::path marker = marker_of(arguments.state);
   return !arguments.state.empty() && fs::exists(marker) &&
@@ -350,15 +350,15 @@ bool repeats_unfinished(const Pruner& pruner, const SelectArguments& arguments) 
          arguments.epoch.value_or(pruner.epoch()) == pruner.epoch();
 }
 
-/// In a loop that writes the next ids over the last ones, losses are always the newer file.
+/// In a loop that overwrites the last ids with the next ones, losses are always the newer file.
 void require_newer_losses(const SelectArguments& arguments) {
   if (arguments.losses.empty() || !same_file(arguments.ids, arguments.out)) return;
   std::error_code error;
   const auto ids_time = fs::last_write_time(arguments.ids, error);
   if (error || fs::last_write_time(arguments.losses, error) >= ids_time || error) return;
   throw InvalidArgument(fmt::format(
-      "{} is older than {}, so it does not hold their losses: the last call has written these ids, "
-      "train on them first (if the losses are theirs: touch {})",
+      "{} is older than {}, so it does not hold their losses: the last call wrote these ids; train "
+      "on them first (if the losses are theirs: touch {})",
       arguments.losses.string(), arguments.ids.string(), arguments.losses.string()));
 }
 
@@ -410,7 +410,7 @@ void write_outputs(const SelectArguments& arguments, const Selection& selection,
     publish_selection();
     fs::remove(marker);
   } catch (const std::exception& error) {
-    throw Unfinished(fmt::format("{}; repeat the command: it goes on from there", error.what()));
+    throw Unfinished(fmt::format("{}; repeat the command to continue from there", error.what()));
   }
 }
 
@@ -447,12 +447,12 @@ void print_summary(const SelectArguments& arguments, const Pruner& pruner,
   fmt::print("{}, epoch {}: selected {} of {} samples\n", arguments.method, result.selection.epoch,
              result.selection.ids.size(), pruner.classes().sample_count());
   if (result.finishes_last) {
-    fmt::print("the last call was cut short after it took its losses; this is its selection\n");
+    fmt::print("the last call was interrupted after it took its losses; this is its selection\n");
   }
   fmt::print("{}\n", describe_fractions(pruner.classes(), result.class_counts));
   const bool listens = !arguments.losses.empty() || pruner.needs_initial_losses();
   if (listens && result.unobserved_count > 0) {
-    fmt::print("{} samples selected before were not observed and keep the losses they had\n",
+    fmt::print("{} samples of the last selection were not observed and keep their losses\n",
                result.unobserved_count);
   }
   const std::string remark = remark_on_budget(pruner, arguments.pruner.common.pruning_rate);

@@ -30,8 +30,8 @@ namespace fs = std::filesystem;
 constexpr const char* StudySummary =
     "Compares methods: makes every run of a plan, then tables, figures and a report.";
 constexpr const char* StudyFooter =
-    R"(PLAN.toml says what is run: data sets x methods x rates x betas x
-seeds. Plans that ship are in plans/; a short one:
+    R"(PLAN.toml says what to run: data sets x methods x rates x betas x
+seeds. Ready-made plans are in plans/; a short one:
   seeds = [0, 27, 100]
   pruning-rates = [0.7, 0.9]
   methods = ["full", "rs2", "rcap", {name = "rcap mass", method = "rcap", class-share = "mass"}]
@@ -42,11 +42,11 @@ seeds. Plans that ship are in plans/; a short one:
   dataset = "fashion-mnist"
   imbalance = 100
 
-Every run is a folder of its own, DIR/runs/NAME, as rcap train writes it. The study can be
-stopped and killed at any time: the same command goes on where it was. In the end DIR holds
-tables.md (and each table as .md, .csv, .tex), figure_*.svg and report.html.
+Every run has its own folder, DIR/runs/NAME, as rcap train writes it. The study can be stopped
+or killed at any time: the same command continues where it was. In the end DIR holds tables.md
+(and each table as .md, .csv, .tex), figure_*.svg and report.html.
 
-Examples: what would be run; run it, two at a time
+Examples: list the runs; make them, two at a time
   rcap study plans/fashion.toml --out studies/fashion --dry-run
   rcap study plans/fashion.toml --out studies/fashion --jobs 2)";
 
@@ -66,14 +66,15 @@ bool parse(std::span<const std::string> words, StudyArguments& arguments) {
   line.group("Study");
   line.path("out", arguments.out, "DIR", "where runs, tables, figures and report go; required");
   line.path("data_root", arguments.data_root, "DIR",
-            "where relative paths of a plan (data, weights, scores) begin [this folder]");
+            "folder that relative paths in the plan (data, weights, scores) start from [this one]");
   line.flag("dry_run", arguments.dry_run, "list the runs and what they cost, then stop");
   line.flag("amend", arguments.settings.amend,
-            "take over a changed plan; runs it changes are set aside and made again");
+            "accept a changed plan; runs that it changes are set aside and made again");
   line.choice("rerun", arguments.rerun, {"nothing", "failed", "damaged", "both"},
               "make failed runs again, or those whose files are damaged");
   line.group("Machine");
-  line.count("jobs", arguments.settings.jobs, "N", "runs side by side", Range::between(1, 4096));
+  line.count("jobs", arguments.settings.jobs, "N", "number of runs side by side",
+             Range::between(1, 4096));
   line.count("threads", arguments.threads, "N",
              "threads of all runs together, divided among them [all]", Range::between(1, 4096));
   line.flag("json", arguments.json, "print the outcome as JSON");
@@ -90,7 +91,7 @@ bool parse(std::span<const std::string> words, StudyArguments& arguments) {
   return true;
 }
 
-/// Shows a study: a bar on a terminal, a line for every run in a log.
+/// Shows a study: a progress bar on a terminal, a line for every run in a log.
 class StudyReporter final : public StudyListener {
  public:
   explicit StudyReporter(bool quiet) : quiet_(quiet), bar_(!quiet) {}
@@ -137,7 +138,8 @@ class StudyReporter final : public StudyListener {
   ProgressBar bar_;
 };
 
-/// Threads of one run. They shape its last digits, so a study keeps those it began with.
+/// Threads of one run. Their number affects the last digits, so a study keeps the one it began
+/// with.
 int threads_of_a_run(const StudyArguments& arguments, const StudyFolder& folder) {
   if (!arguments.threads && fs::exists(folder.plan())) {
     const StudyPlan begun = read_plan(folder.plan());
@@ -149,7 +151,7 @@ int threads_of_a_run(const StudyArguments& arguments, const StudyFolder& folder)
 fs::path find_train_program() {
   if (const auto program = find_external_command("train")) return *program;
   throw InvalidArgument(
-      "study: the program rcap-train, which trains the runs, is not beside rcap; build with "
+      "study: the program rcap-train, which trains the runs, is not next to rcap; build with "
       "RCAP_TRAIN=ON");
 }
 
@@ -209,7 +211,7 @@ StudyResults write_results(const fs::path& out) {
   return results;
 }
 
-/// Runs that ended well and whose files could not be read for the tables are missing too.
+/// Runs that succeeded but whose files could not be read for the tables are missing too.
 void add_missing(StudyOutcome& outcome, const StudyResults& results) {
   for (const MissingRun& run : results.missing) {
     if (std::ranges::find(outcome.missing, run.name, &MissingRun::name) == outcome.missing.end()) {
@@ -225,8 +227,8 @@ void add_missing(StudyOutcome& outcome, const StudyResults& results) {
     if (shown.size() < Shown) shown.push_back(fmt::format("{}: {}", run.name, run.reason));
   }
   throw InvalidArgument(fmt::format(
-      "{} runs have no result: {}{}; all reasons are in {}, what they printed in {}; after mending "
-      "the cause make them again with --rerun failed (or damaged)",
+      "{} runs have no result: {}{}; all reasons are in {}, what they printed is in {}; once the "
+      "cause is fixed, make them again with --rerun failed (or damaged)",
       outcome.missing.size(), fmt::join(shown, "; "), outcome.missing.size() > Shown ? "; ..." : "",
       (arguments.out / "failed").string(), (arguments.out / "logs").string()));
 }
@@ -251,7 +253,7 @@ void run_study_command(std::span<const std::string> words) {
   outcome.own_seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (outcome.stopped) {
-    throw Stopped("stopped, nothing is lost; go on with the same command");
+    throw Stopped("stopped, nothing is lost; continue with the same command");
   }
   add_missing(outcome, results);
   print_outcome(arguments, outcome, results);

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* TrainSummary =
-    "Trains a network on a part of the data each epoch, and tells how well each class fares.";
+    "Trains a network on a part of the data each epoch, and reports the accuracy of each class.";
 constexpr const char* TrainFooter =
     R"(Results go to --out: summary.json, epochs.jsonl (one line per epoch), options.toml (repeat the
 run with --config), checkpoint/ and event files for TensorBoard.
@@ -37,7 +37,7 @@ A tenth of long-tailed Fashion-MNIST each epoch, on this machine:
   rcap train --method rcap --pruning-rate 0.9 --out runs/rcap
 The same on everything, to compare:
   rcap train --method full --out runs/full
-After a stop, exactly where it was:
+To resume after a stop, exactly where it was:
   rcap train --out runs/full --resume)";
 
 struct TrainArguments {
@@ -59,7 +59,7 @@ bool parse(std::span<const std::string> words, TrainArguments& arguments) {
   line.collect(fields);
   line.group("Run");
   line.path("out", arguments.out, "DIR", "where results go; required");
-  line.flag("resume", arguments.resume, "go on with the run in --out");
+  line.flag("resume", arguments.resume, "resume the run in --out");
   line.flag("dry_run", arguments.dry_run, "print all options as they would be used, then stop");
   line.config();
   line.flag("json", arguments.json, "print the summary as JSON");
@@ -94,14 +94,14 @@ void print_groups(const Summary& summary) {
              percent(summary.evaluation.accuracy));
 }
 
-/// Which samples the accuracies are of, where they are not those of all groups of a test part.
+/// What accuracies are measured on, if not on all groups of the test samples.
 void print_evaluated(const Summary& summary) {
   if (summary.evaluated_on != "test") {
     fmt::print("accuracies are of the held-out part of the training data, {} samples\n",
                summary.held_out_count);
   }
   if (summary.min_test_samples > 1) {
-    fmt::print("groups of fewer than {} samples do not count in worst and average\n",
+    fmt::print("groups with fewer than {} samples do not count in worst and average\n",
                summary.min_test_samples);
   }
 }
@@ -122,15 +122,15 @@ void print_seconds(const Seconds& seconds) {
   for (const auto& [name, value] : parts) {
     if (value > 0) fmt::print("{:<26} {:>9.2f}\n", name, value);
   }
-  fmt::print("{:<26} {:>9.2f}\n", "all", seconds.total());
+  fmt::print("{:<26} {:>9.2f}\n", "total", seconds.total());
 }
 
-/// Prints what a person wants to know of a run that has ended.
+/// Prints what a person wants to know about a finished run.
 void print_summary(const Summary& summary, const std::filesystem::path& out) {
   print_groups(summary);
   print_evaluated(summary);
   print_seconds(summary.seconds);
-  fmt::print("\n{} of {} samples an epoch, {} seen in {} epochs; results in {}\n",
+  fmt::print("\n{} of {} samples per epoch, {} seen in {} epochs; results in {}\n",
              summary.keep_count, summary.n_train, summary.samples_seen, summary.epochs,
              out.string());
 }
@@ -143,7 +143,7 @@ class TrainReporter final : public TrainListener {
 
   void on_start(const Dataset& dataset, const TrainOptions& options) override {
     if (quiet_) return;
-    print(fmt::format("{}: {} training samples in {} classes, {} to evaluate with; {}, {}",
+    print(fmt::format("{}: {} training samples in {} classes, {} to evaluate on; {}, {}",
                       dataset.name, dataset.train.size(), dataset.class_count(),
                       evaluated_split(dataset, options.evaluate).size(), options.model,
                       options.method));
@@ -175,7 +175,7 @@ class TrainReporter final : public TrainListener {
   }
 
   void on_epoch(const EpochRecord& record, std::int64_t epochs) override {
-    // Where a bar tells the rest, only evaluations are worth a line that stays.
+    // If there is a bar, only evaluations are worth a line that stays.
     if (quiet_ || (bar_.is_on_terminal() && !record.evaluation)) return;
     std::string line = fmt::format("epoch {:>3}/{}  loss {:.4f}  {} samples", record.epoch + 1,
                                    epochs, record.train_loss, record.selected);
@@ -207,7 +207,7 @@ class TrainReporter final : public TrainListener {
     last_samples_ = progress.samples;
   }
 
-  /// Samples a second of the current epoch or pass, as far as it is known.
+  /// Samples per second of the current epoch or pass, as far as known.
   double rate(const Progress& progress) {
     const auto now = Clock::now();
     const double seconds = std::chrono::duration<double>(now - last_time_).count();
@@ -225,12 +225,12 @@ class TrainReporter final : public TrainListener {
   std::string phase_;
   double done_at_start_ = 0;
   Clock::time_point start_;
-  double samples_ = 0;  ///< a second, smoothed
+  double samples_ = 0;  ///< per second, smoothed
   std::int64_t last_samples_ = 0;
   Clock::time_point last_time_;
 };
 
-/// --resume takes all that is not given from the run's own options.
+/// --resume takes everything that is not given from the run's own options.
 TrainOptions options_of(const TrainArguments& arguments) {
   if (arguments.resume) require_begun_run(arguments.out);
   if (arguments.resume && !arguments.has_config) {
@@ -245,7 +245,7 @@ TrainOptions options_of(const TrainArguments& arguments) {
 }
 
 [[noreturn]] void throw_stopped(const fs::path& out) {
-  throw Stopped(fmt::format("stopped, nothing is lost; go on with: rcap train --out {} --resume",
+  throw Stopped(fmt::format("stopped, nothing is lost; resume with: rcap train --out {} --resume",
                             out.string()));
 }
 
@@ -255,7 +255,7 @@ void make_scores(const TrainArguments& arguments, const TrainOptions& options,
   reporter.finish();
   if (!done) throw_stopped(arguments.out);
   if (!arguments.quiet) {
-    fmt::print("scores of {} in {}\n", fmt::join(options.make_scores, ","),
+    fmt::print("scores for {} in {}\n", fmt::join(options.make_scores, ","),
                (arguments.out / run_files::Scores).string());
   }
 }
@@ -267,8 +267,8 @@ void run_train(std::span<const std::string> words) {
   if (arguments.dry_run) return fmt::print("{}", to_toml(options));
   if (lacks_weights(arguments.given) && !arguments.quiet) {
     tell(
-        "note: the paper's experiment starts from official weights; without --weights this "
-        "one starts from random ones\n");
+        "note: the paper's experiment starts from official weights; without --weights this run "
+        "starts from random ones\n");
   }
   TrainReporter reporter(arguments.quiet);
   watch_for_stop();
@@ -283,9 +283,9 @@ void run_train(std::span<const std::string> words) {
   }
 }
 
-/// Every step allocates and frees the same megabytes. By default the C library gives large
-/// blocks back to the system each time and gets them again page by page, which can cost a
-/// third of a step of a small network.
+/// Every step allocates and frees the same megabytes. By default the C library returns large blocks
+/// to the system each time and gets them back page by page, which can cost a third of a step of a
+/// small network.
 void keep_freed_memory() {
   constexpr int Large = 1 << 30;
   ::mallopt(M_MMAP_THRESHOLD, Large);

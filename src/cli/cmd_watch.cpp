@@ -26,12 +26,12 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds LookInterval{250};
-constexpr std::chrono::seconds DrawInterval{1};  // the time left goes on between the epochs
-constexpr const char* Hint = "q leaves, the run goes on";
+constexpr std::chrono::seconds DrawInterval{1};  // so that the time left counts down between epochs
+constexpr const char* Hint = "q quits, the run goes on";
 
 // ---- which run
 
-/// Folders of runs that were begun in a folder: of a study, or of several runs.
+/// Folders of the runs that were started in a folder: of a study, or of several runs.
 std::vector<fs::path> runs_in(const fs::path& folder) {
   std::error_code error;
   const fs::path place = fs::is_directory(folder / "runs", error) ? folder / "runs" : folder;
@@ -49,7 +49,7 @@ bool is_under_way(const fs::path& run) {
   return !fs::exists(run / run_files::Summary, error) && is_held(run);
 }
 
-/// The run under way that was begun last.
+/// The run under way that was started last.
 std::optional<fs::path> newest_under_way(const std::vector<fs::path>& runs) {
   std::optional<fs::path> newest;
   fs::file_time_type begun{};
@@ -63,7 +63,7 @@ std::optional<fs::path> newest_under_way(const std::vector<fs::path>& runs) {
   return newest;
 }
 
-/// Which run is to be drawn: the folder's own, or the one under way in a folder of several.
+/// Which run to draw: that of the folder itself, or the one under way in a folder of several.
 class Subject {
  public:
   /// @throws InvalidArgument  there is no run in the folder, or none under way
@@ -83,7 +83,7 @@ class Subject {
 
   [[nodiscard]] const fs::path& run() const noexcept { return run_; }
 
-  /// Goes on to the next run of a study when this one has ended.
+  /// Switches to the next run of a study when this one has ended.
   /// @return false if there is no other
   bool move_on() {
     if (!has_several_) return false;
@@ -96,7 +96,7 @@ class Subject {
   [[nodiscard]] bool may_go_on() const { return has_several_ && is_held(folder_); }
 
  private:
-  /// A run that has begun this moment holds its folder, and has written nothing.
+  /// A run that has just started holds its folder but has written nothing.
   [[nodiscard]] bool is_held_without_runs() const {
     return is_held(folder_) && runs_in(folder_).empty();
   }
@@ -130,7 +130,7 @@ class Subject {
 
 // ---- what changes
 
-/// What is looked at a few times a second, so that files are read only when there is news.
+/// What is checked a few times per second, so that files are read only when there is news.
 struct News {
   bool is_held = false;
   bool has_summary = false;
@@ -169,7 +169,7 @@ class Picture {
     return true;
   }
 
-  /// The run as it is now: time goes on also where there is no news.
+  /// The run as it is now: time passes even if there is no news.
   [[nodiscard]] RunProgress present() const {
     RunProgress present = run_;
     present.quiet_seconds += std::chrono::duration<double>(Clock::now() - read_at_).count();
@@ -178,7 +178,7 @@ class Picture {
 
  private:
   void read(const fs::path& folder) {
-    news_ = news_of(folder);  // before the files are read: what comes meanwhile is news again
+    news_ = news_of(folder);  // before the files are read, so that later changes are news again
     run_ = read_progress(folder);
     read_at_ = Clock::now();
   }
@@ -189,7 +189,7 @@ class Picture {
 };
 
 /// Draws until the run ends.
-/// @return nothing if the user has left before
+/// @return empty if the user quit before
 std::optional<RunProgress> draw_until_end(Subject& subject) {
   watch_for_stop();
   Terminal terminal;
@@ -218,20 +218,20 @@ void run_watch(std::span<const std::string> words) {
   bool once = false;
   CommandLine line(
       "watch", "Draws a training that is under way: curves, class shares, time left.",
-      R"(RUN is the --out of rcap train. The picture is drawn again after every epoch until the run
-ends; q and Ctrl-C leave, and the run goes on. A run that has ended is drawn once. For a
-study, give its --out: the run under way is drawn, the last one begun if there are several,
-and the next one when it ends.
+      R"(RUN is the --out of rcap train. The picture is redrawn after every epoch until the run
+ends; q and Ctrl-C quit, and the run goes on. A run that has ended is drawn once. For a
+study, give its --out: it draws the run under way (the last one started if there are several),
+and the next one when that ends.
 
-Where standard output is not a terminal the picture is printed once, 80 columns wide.
-Colours are those of the terminal; set NO_COLOR=1 to have none.
+If standard output is not a terminal, the picture is printed once, 80 columns wide. Colours
+are those of the terminal; set NO_COLOR=1 to turn them off.
 
 Examples: in a second terminal, and into a file
   rcap watch runs/rcap
   rcap watch runs/rcap --once > state.txt)");
   line.argument("RUN", folder);
   line.group("Output");
-  line.flag("once", once, "print the present state and end");
+  line.flag("once", once, "print the current state and exit");
   if (!line.parse(words)) return;
   if (folder.empty()) {
     throw InvalidArgument("watch: RUN is missing; give the --out of rcap train: rcap watch RUN");

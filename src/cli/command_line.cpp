@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t HelpColumn = 34;
 
-/// Help that leaves descriptions and footers as they are written.
+/// Help that prints descriptions and footers unchanged.
 class HelpFormatter final : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(HelpColumn); }
@@ -46,7 +46,7 @@ CommandLine::CommandLine(std::string command, const std::string& summary, const 
     : command_(std::move(command)), app_(std::make_unique<CLI::App>(summary, "rcap " + command_)) {
   app_->formatter(std::make_shared<HelpFormatter>());
   app_->footer(footer);
-  app_->set_help_flag("-h,--help", "this text")->group("");
+  app_->set_help_flag("-h,--help", "print this help")->group("");
   // Left-over words are refused by `parse`, which names the nearest option.
   app_->allow_extras();
   group("Options");
@@ -102,7 +102,7 @@ void CommandLine::add_to_app(const Collected& option) {
       spell(option.name, Reader::CommandLine), keep, option.meaning);
   added->type_name(option.value_name)->group(option.heading);
   if (option.is_flag) {
-    // Alone it is on; CLI11 would take a default for what is meant.
+    // Without a word it is on; CLI11 would use the default instead.
     added->expected(0, 1)->description(fmt::format("{} [{}]", option.meaning, option.default_word));
   } else {
     added->default_str(option.default_word);
@@ -132,7 +132,7 @@ bool CommandLine::parse(std::span<const std::string> words) {
   return true;
 }
 
-/// CLI11 sets two empty lines between groups and none before the usage.
+/// CLI11 puts two empty lines between groups and none before the usage.
 void CommandLine::print_help() const {
   std::string help = app_->help();
   for (std::size_t at; (at = help.find("\n\n\n")) != std::string::npos;) help.erase(at, 1);

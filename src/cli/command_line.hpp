@@ -21,8 +21,8 @@ class App;
 
 namespace rcap::cli {
 
-/// The options of one command: listed onto variables that hold their defaults, then parsed. Help
-/// comes out of the same list.
+/// The options of one command: bound to variables that hold their defaults, then parsed. The help
+/// comes from the same list.
 ///
 ///     CommandLine line("select", "Selects samples.", "Example: ...");
 ///     line.group("Data");
@@ -37,15 +37,15 @@ class CommandLine : public OptionFields {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  /// The word directly behind the command, which may be left out: "PLAN.toml".
-  /// @param value  a text or a path
+  /// The word directly after the command, which may be left out: "PLAN.toml".
+  /// @param value  a string or a path
   template <class Value>
   void argument(std::string name, Value& value) {
     argument_name_ = std::move(name);
     set_argument_ = [&value](const std::string& word) { value = word; };
   }
 
-  /// An option without a word: there, or not.
+  /// An option without a word: given or not.
   void flag(std::string_view name, bool& value, std::string meaning);
   /// An option with the word on or off.
   void on_off(std::string_view name, bool& value, std::string meaning) {
@@ -54,24 +54,24 @@ class CommandLine : public OptionFields {
 
   /// Options whose words are only collected, for the caller to interpret. The first
   /// one of a name counts.
-  /// @param default_word  for the help; that of the option where nothing is said
+  /// @param default_word  for the help; by default that of the option
   void collect(const Option& option);
   void collect(const Option& option, const std::string& heading, const std::string& default_word);
   void collect(const OptionFields& fields) {
     for (const Option& option : fields.all()) collect(option);
   }
-  /// What was given of these, by the command line or else by --config.
+  /// Those that were given, on the command line or otherwise in --config.
   [[nodiscard]] std::span<const GivenOption> given() const noexcept { return given_; }
 
   /// --threads, from 1 to 4096.
-  void threads(int& value,
-               const std::string& meaning = "threads; they change the time, never the result");
+  void threads(int& value, const std::string& meaning =
+                               "number of threads; changes the time, never the result");
 
-  /// --config FILE: a TOML file of options; words of the command line come first.
+  /// --config FILE: a TOML file of options; the command line takes precedence.
   void config();
   [[nodiscard]] bool has_config() const noexcept { return !config_.empty(); }
 
-  /// @return false if help was asked for; it is on standard output then
+  /// @return false if help was asked for, which has then been printed
   /// @throws InvalidArgument  an unknown option (names the nearest one), a bad value
   bool parse(std::span<const std::string> words);
 
@@ -81,7 +81,7 @@ class CommandLine : public OptionFields {
  private:
   /// An option that is collected.
   struct Collected {
-    std::size_t place;  ///< behind so many of the listed ones
+    std::size_t place;  ///< how many of the listed ones come before it
     std::string name, value_name, meaning, heading, default_word;
     bool is_flag;
   };
@@ -105,8 +105,8 @@ class CommandLine : public OptionFields {
   std::unique_ptr<CLI::App> app_;
 };
 
-/// Collects the options of all methods that the command line does not collect yet, those of the
-/// same methods under one heading.
+/// Collects the options of all methods that the command line does not collect yet, with options of
+/// the same methods under one heading.
 void collect_method_options(CommandLine& line);
 
 }  // namespace rcap::cli

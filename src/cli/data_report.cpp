@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// "17 bytes, SHA-256 ..."; what is not published is said to be so.
+/// "17 bytes, SHA-256 ..."; says so if one of them is not published.
 std::string describe(std::uint64_t bytes, std::string_view sha256, std::string_view md5) {
   const std::string size = bytes == 0 ? "size not published" : fmt::format("{} bytes", bytes);
   if (!sha256.empty()) return fmt::format("{}, SHA-256 {}", size, sha256);
@@ -22,7 +22,7 @@ std::string describe(std::uint64_t bytes, std::string_view sha256, std::string_v
 
 /// How to get what is missing or damaged.
 void print_remedy(const CatalogueEntry& entry) {
-  fmt::print("  to have it: {}\n  official address: {}\n", entry.remedy, entry.address);
+  fmt::print("  to get it: {}\n  official address: {}\n", entry.remedy, entry.address);
   for (const OfficialArchive& archive : entry.archives) {
     fmt::print("  archive: {}, {}\n", archive.address,
                describe(archive.bytes, archive.sha256, archive.md5));

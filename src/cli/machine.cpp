@@ -25,7 +25,7 @@ std::string proc_value(const char* file, std::string_view key) {
   return "";
 }
 
-/// A value such as "1234 kB" in bytes, 0 where there is none.
+/// A value such as "1234 kB" in bytes; 0 if there is none.
 std::int64_t proc_bytes(const char* file, std::string_view key) {
   const std::string value = proc_value(file, key);
   std::int64_t kibibytes = 0;

@@ -6,7 +6,7 @@
 
 namespace rcap::cli {
 
-/// What doctor and bench tell about the machine and the build.
+/// What doctor and bench say about the machine and the build.
 
 [[nodiscard]] std::string rcap_version();      ///< "0.1.0"
 [[nodiscard]] std::string compiler_version();  ///< "GCC 12.2.0"
@@ -20,7 +20,7 @@ struct CpuFeature {
   bool present;
 };
 
-/// The instruction sets that selection and training gain from.
+/// The instruction sets that make selection and training faster.
 [[nodiscard]] std::vector<CpuFeature> cpu_features();
 
 /// How many threads this process may run at once; at least 1.
@@ -35,7 +35,7 @@ struct Memory {
 /// The largest resident size of this process since the start or the last reset.
 [[nodiscard]] std::int64_t peak_memory_bytes();
 /// Lowers the peak to what is resident now.
-/// @return false where the kernel does not allow it
+/// @return false if the kernel does not allow it
 bool reset_peak_memory();
 
 }  // namespace rcap::cli

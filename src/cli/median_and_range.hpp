@@ -23,7 +23,7 @@ struct MedianAndRange {
   return {median, values.front(), values.back()};
 }
 
-/// As NAME, NAME_min and NAME_max; nothing where there are no values.
+/// As NAME, NAME_min and NAME_max; nothing if there are no values.
 inline void put_median_and_range(nlohmann::ordered_json& json, const std::string& name,
                                  const std::vector<double>& values) {
   if (values.empty()) return;

@@ -14,7 +14,7 @@ namespace {
 struct SharedOption {
   Option option;
   std::vector<std::string_view> owners;
-  std::string default_word;  ///< empty where the owners differ
+  std::string default_word;  ///< empty if the owners differ
 };
 
 std::vector<SharedOption> list_by_name(PrunerOptions& defaults) {

@@ -22,7 +22,7 @@ struct Command {
 };
 
 constexpr std::array Commands{
-    Command{"advise", "tell from labels whether pruning will help, with which rule and rate",
+    Command{"advise", "say from the labels whether pruning will help, and how to set it up",
             run_advise},
     Command{"select", "select the samples of one epoch from arrays on disk", run_select},
     Command{"study", "compare methods: run a plan of many trainings, make tables and figures",
@@ -37,10 +37,10 @@ constexpr std::array Commands{
     Command{"data", "list the data sets, verify their files, pack images into one file", run_data},
 };
 
-/// What commands with a program of their own do; shown where the program is there.
+/// What commands that are separate programs do; shown if the program exists.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> ExternalSummaries{{
-    {"figure", "draw what needs no study: loss against gradient norm"},
-    {"model", "list the networks, look into weight files, run a network once"},
+    {"figure", "draw figures that need no study: loss against gradient norm"},
+    {"model", "list the networks, inspect weight files, run a network once"},
     {"train", "train a network on a part of the data each epoch"},
 }};
 
@@ -76,7 +76,7 @@ void print_help() {
     fmt::print("  {:<8} {}\n", name, summary_of_external(name));
   }
   fmt::print(
-      "\nrcap COMMAND --help tells the options of a command, rcap --version the version.\n\n"
+      "\nrcap COMMAND --help shows the options of a command, rcap --version the version.\n\n"
       "Examples: train on a tenth of long-tailed Fashion-MNIST; select a tenth for another "
       "program\n"
       "  rcap train --method rcap --pruning-rate 0.9 --out runs/rcap\n"
@@ -92,7 +92,7 @@ void run_command(const std::string& name, std::span<const std::string> words) {
                                     did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
-/// Runs one command line of `rcap`, results on standard output.
+/// Runs one command line of `rcap`; results go to standard output.
 void run_program(std::span<const std::string> words) {
   if (words.empty()) {
     throw InvalidArgument(fmt::format("a command is missing; the commands are {}; see rcap --help",

@@ -47,7 +47,7 @@ void ProgressBar::draw(double part, const std::string& text) {
 }
 
 void ProgressBar::clear() {
-  if (!on_terminal_) last_ = Clock::now();  // what follows is progress enough
+  if (!on_terminal_) last_ = Clock::now();  // what is printed next shows progress too
   if (!drawn_) return;
   tell("\r\x1b[K");
   drawn_ = false;

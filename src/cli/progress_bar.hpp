@@ -5,30 +5,30 @@
 
 namespace rcap::cli {
 
-/// How far a long command has come: on a terminal one line that is drawn again and again, a few
-/// times a second; in a log a line of its own whenever nothing was printed for a while.
+/// How far a long command is: on a terminal, one line that is redrawn a few times per second; in a
+/// log, a separate line whenever nothing was printed for a while.
 class ProgressBar {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// @param shown         false: it never prints anything
-  /// @param log_interval  the longest silence of a log
+  /// @param shown         false: it prints nothing
+  /// @param log_interval  the longest silence in a log
   explicit ProgressBar(bool shown, Clock::duration log_interval = std::chrono::seconds(10));
   ~ProgressBar() { clear(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// @param part  done, 0 to 1
+  /// @param part  the fraction done, 0 to 1
   /// @param text  follows the bar
   void show(double part, const std::string& text);
 
-  /// Whether `show` would print now, so that a text need not be made for nothing.
+  /// Whether `show` would print now, so that text is not made for nothing.
   [[nodiscard]] bool is_due() const;
 
   /// Whether it is shown, and on a terminal.
   [[nodiscard]] bool is_on_terminal() const noexcept { return shown_ && on_terminal_; }
 
-  /// Makes room before something else is printed.
+  /// Clears the line before something else is printed.
   void clear();
 
  private:
@@ -41,7 +41,7 @@ class ProgressBar {
   Clock::time_point last_;
 };
 
-/// done / total; all of nothing is 1.
+/// done / total; 1 if both are 0.
 template <class Count>
 [[nodiscard]] double part_of(Count done, Count total) {
   return total == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(total);

@@ -18,15 +18,15 @@ namespace {
 constexpr double Imbalance = 100.0;
 constexpr float LargestLoss = 10.0f;
 
-/// What a random number of the generator is for: streams of its own beside the losses,
-/// which use the epochs from -1 on.
+/// What a random number of the generator is for: separate streams from the losses, which use the
+/// epochs from -1 on.
 enum StreamEpoch : std::int64_t { LabelShuffle = -2, ClassMeans = -3 };
 
 /// How far ahead of a swap its random target is fetched; at 10^9 labels a swap would
 /// otherwise wait for main memory.
 constexpr std::size_t PrefetchDistance = 32;
 
-/// The shuffle of Fisher and Yates.
+/// The Fisher-Yates shuffle.
 template <class Label>
 void shuffle(std::vector<Label>& labels, const RandomStream& stream) {
   const auto target = [&](std::size_t i) { return stream.below(i + 1, static_cast<SampleId>(i)); };

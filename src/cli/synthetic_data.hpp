@@ -18,7 +18,7 @@ enum class ClassProfile {
 enum class LabelOrder { Shuffled, Sorted };
 
 /// Sizes of `class_count` classes that add up to `sample_count`, each at least 1.
-/// @throws InvalidArgument  fewer samples than classes, or less than one class
+/// @throws InvalidArgument  fewer samples than classes, or fewer than one class
 [[nodiscard]] std::vector<std::int64_t> make_class_sizes(std::int64_t sample_count,
                                                          ClassId class_count, ClassProfile profile);
 
@@ -27,13 +27,13 @@ enum class LabelOrder { Shuffled, Sorted };
 [[nodiscard]] std::shared_ptr<const ClassIndex> make_classes(
     std::span<const std::int64_t> class_sizes, LabelOrder order, std::uint64_t seed);
 
-/// Losses as of a network in mid-training: exponentially distributed around a mean of
-/// the class between 0.1 and 2, at most 10. A pure function of (seed, epoch, sample).
+/// Losses like those of a network in mid-training: exponentially distributed with a class mean
+/// between 0.1 and 2, at most 10. A pure function of (seed, epoch, sample).
 class SyntheticLosses {
  public:
   SyntheticLosses(std::shared_ptr<const ClassIndex> classes, std::uint64_t seed);
 
-  /// Puts the losses of the samples in `epoch` (-1: before training) beside their ids.
+  /// Writes the losses of these samples in `epoch` (-1: before training), in the order of the ids.
   void fill(std::span<const SampleId> ids, std::int64_t epoch, std::vector<float>& losses) const;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace rcap::cli {
 
-/// Writes to standard error. What cannot be written, because a log is on a full disk or nobody
-/// reads any more, is lost; the work that it tells of is not.
+/// Writes to standard error. What cannot be written, because a log is on a full disk or its reader
+/// has gone, is lost; the work that it reports is not.
 void tell_text(std::string_view text) noexcept;
 
 template <class... T>

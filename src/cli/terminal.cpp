@@ -14,7 +14,7 @@ namespace {
 constexpr const char* EnterScreen = "\x1b[?1049h\x1b[?25l";  // a second screen, without a cursor
 constexpr const char* LeaveScreen = "\x1b[?25h\x1b[?1049l";
 
-/// What the environment says, empty where it says nothing.
+/// The value of an environment variable; empty if it is not set.
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -55,7 +55,7 @@ Terminal::Terminal()
     keys.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     keys.c_cc[VMIN] = 1;
     keys.c_cc[VTIME] = 0;
-    keys.c_cc[VSUSP] = _POSIX_VDISABLE;  // a program that waits would leave the screen as it is
+    keys.c_cc[VSUSP] = _POSIX_VDISABLE;  // a suspended program would not restore the screen
     ::tcsetattr(STDIN_FILENO, TCSANOW, &keys);
   }
   send(EnterScreen);
@@ -67,7 +67,7 @@ Terminal::~Terminal() {
 }
 
 void Terminal::draw(const std::vector<std::string>& lines) {
-  // Each line wipes what is left of the one before it: nothing flickers.
+  // Each line erases the rest of the old one, so that nothing flickers.
   std::string text = "\x1b[H";
   for (std::size_t row = 0; row < lines.size(); ++row) {
     if (row > 0) text += "\r\n";

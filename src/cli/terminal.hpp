@@ -11,16 +11,16 @@
 
 namespace rcap::cli {
 
-/// The size of the terminal that standard output is; 80 x 24 where it is none.
+/// The size of the terminal on standard output; 80 x 24 if it is not a terminal.
 [[nodiscard]] ScreenSize screen_size();
 
-/// Whether standard output is a terminal on which lines can be drawn again.
+/// Whether standard output is a terminal on which lines can be redrawn.
 [[nodiscard]] bool can_redraw();
 
 /// Whether standard output is a terminal that has colours, and the user wants them (NO_COLOR).
 [[nodiscard]] bool has_colours();
 
-/// Draws on the whole terminal and reads single keys. The terminal is as before when it is gone.
+/// Draws on the whole terminal and reads single keys. Its destructor restores the terminal.
 class Terminal {
  public:
   Terminal();
@@ -30,12 +30,12 @@ class Terminal {
 
   void draw(const std::vector<std::string>& lines);
 
-  /// Waits for a key. A signal ends the wait, too.
+  /// Waits for a key. A signal also ends the wait.
   [[nodiscard]] std::optional<char> wait_for_key(std::chrono::milliseconds most);
 
  private:
   termios before_{};
-  bool has_keys_;  ///< and `before_` is how the terminal was
+  bool has_keys_;  ///< if so, `before_` holds the terminal's old settings
 };
 
 }  // namespace rcap::cli

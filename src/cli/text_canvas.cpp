@@ -53,7 +53,7 @@ std::string as_utf8(const std::u32string& characters) {
   return text;
 }
 
-/// How many bytes the character at the beginning has; 0 if they are no character.
+/// How many bytes the first character has; 0 if it is not valid.
 std::size_t length_of_first(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   const std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;

@@ -7,7 +7,7 @@
 
 namespace rcap::cli {
 
-/// What a terminal may show in another colour; elsewhere all look alike.
+/// What a terminal may show in another colour; elsewhere all look the same.
 enum class Ink : std::uint8_t { Plain, Strong, Faint, First, Second, Good, Bad };
 
 /// A rectangle of a canvas.
@@ -18,7 +18,7 @@ struct Area {
   int columns = 0;
 };
 
-/// A picture made of characters, each in one cell. What lies outside is cut off.
+/// A picture made of characters, each in one cell. Whatever lies outside is cut off.
 class TextCanvas {
  public:
   TextCanvas(int columns, int rows);
@@ -26,15 +26,15 @@ class TextCanvas {
   [[nodiscard]] int columns() const noexcept { return columns_; }
   [[nodiscard]] int rows() const noexcept { return rows_; }
 
-  /// Writes UTF-8 from a cell on. Control characters and broken bytes become question marks: names
-  /// of folders and classes must not steer a terminal.
-  /// @return the column behind it
+  /// Writes UTF-8 from a cell on. Control characters and invalid bytes become question marks, so
+  /// that names of folders and classes cannot control the terminal.
+  /// @return the column after it
   int write(int row, int column, std::string_view text, Ink ink = Ink::Plain);
   /// Writes so that the text ends before a column.
   void write_before(int row, int end, std::string_view text, Ink ink = Ink::Plain);
   void put(int row, int column, char32_t character, Ink ink);
 
-  /// The rows, without blanks at their ends; with the codes of a terminal for inks, if asked.
+  /// The rows, without trailing blanks; with terminal codes for the inks, if requested.
   [[nodiscard]] std::vector<std::string> lines(bool colours) const;
 
  private:
@@ -50,10 +50,10 @@ class TextCanvas {
   std::vector<Cell> cells_;
 };
 
-/// The characters of UTF-8, a question mark in the place of each control character or broken byte.
+/// The characters of UTF-8, with a question mark for each control character or invalid byte.
 [[nodiscard]] std::u32string characters_of(std::string_view text);
 
-/// At most so many characters; the last one is "…" where something is left out.
+/// At most this many characters; the last one is "…" if something is left out.
 [[nodiscard]] std::string shortened(std::string_view text, int most);
 /// The same, with the beginning left out.
 [[nodiscard]] std::string end_of(std::string_view text, int most);

@@ -31,7 +31,7 @@ class DotGrid {
     inks_[cell] = ink;
   }
 
-  /// All dots of a straight line, ends included.
+  /// All dots of a straight line, including its ends.
   void join(int x0, int y0, int x1, int y1, Ink ink) {
     const int steps = std::max({std::abs(x1 - x0), std::abs(y1 - y0), 1});
     for (int step = 0; step <= steps; ++step) {

@@ -17,7 +17,7 @@
 namespace rcap::cli {
 namespace {
 
-constexpr int TwoPanelColumns = 72;  ///< from here on two panels lie side by side
+constexpr int TwoPanelColumns = 72;  ///< from this width on, two panels are side by side
 constexpr int LeastPanelRows = 5;    ///< a title, a plot of three rows, its axis
 constexpr int LabelColumns = 7;
 
@@ -123,7 +123,7 @@ std::string name_of_class(const RunProgress& run, std::size_t number, std::size_
 struct ShownClasses {
   std::vector<std::size_t> numbers;
   std::size_t left_out = 0;
-  std::size_t left_out_before = 0;  ///< the place of the row that says so
+  std::size_t left_out_before = 0;  ///< where the row that says so goes
 };
 
 ShownClasses choose_classes(const std::vector<std::int64_t>& counts, std::size_t rows) {
@@ -207,8 +207,8 @@ void draw_shares(TextCanvas& canvas, const Area& area, const RunProgress& run) {
 using DrawPanel = void (*)(TextCanvas&, const Area&, const RunProgress&);
 constexpr DrawPanel Panels[] = {draw_loss, draw_accuracy, draw_shares, draw_rate};
 
-/// Where the rows of panels begin, and the last one ends. Of two rows the lower one takes what the
-/// bars of the classes need, as far as the upper one can spare it.
+/// Where the rows of panels begin, and where the last one ends. If there are two, the lower one
+/// gets what the bars of the classes need, as far as the upper one can spare it.
 std::vector<int> rows_of_panels(int rows, int down, std::size_t class_count) {
   constexpr int LeastAbove = 7;
   std::vector<int> begins;

@@ -19,7 +19,7 @@ constexpr std::size_t LeastEpochsForRate = 5;
 
 // ---- the head
 
-/// What is trained, and how: behind the folder.
+/// What is trained, and how; written after the folder.
 std::string describe(const RunProgress& run) {
   if (run.options.empty()) return "";
   std::string text = "  " + run.word("method");
@@ -32,7 +32,7 @@ std::string describe(const RunProgress& run) {
          fmt::format("  {}, {}, seed {}", run.word("dataset"), run.word("model"), run.word("seed"));
 }
 
-/// Of a folder whose name is too long its end is shown, which tells runs apart.
+/// If the name of a folder is too long, its end is shown, which distinguishes runs.
 std::string title_of(const RunProgress& run, int columns) {
   constexpr int LeastOfFolder = 20;
   const std::string what = describe(run);
@@ -55,7 +55,7 @@ void draw_bar_of_epochs(TextCanvas& canvas, int row, int column, int columns, do
 
 void draw_running(TextCanvas& canvas, int row, const RunProgress& run) {
   if (run.epochs.empty()) {
-    const char* why = run.makes_scores() ? "; a scoring run tells nothing before its end"
+    const char* why = run.makes_scores() ? "; a scoring run shows nothing before it ends"
                                          : ", no epoch is done yet";
     canvas.write(row, 0, fmt::format("running for {}{}", as_time(run.quiet_seconds), why));
     return;
@@ -81,7 +81,7 @@ void draw_state(TextCanvas& canvas, int row, const RunProgress& run) {
     const std::string what = run.summary
                                  ? fmt::format("{} epoch{} in {}", done, done == 1 ? "" : "s",
                                                as_time(run.summary->seconds.total()))
-                                 : "the scores are there";
+                                 : "the scores are written";
     canvas.write(row, 0, "finished: " + what, Ink::Good);
     return;
   }
@@ -111,14 +111,14 @@ std::string last_line(const RunProgress& run, std::string_view hint) {
     return fmt::format("use them with: rcap train --scores {}",
                        (run.folder / run_files::Scores).string());
   }
-  return fmt::format("go on with: rcap train --out {} --resume", run.folder.string());
+  return fmt::format("resume with: rcap train --out {} --resume", run.folder.string());
 }
 
 }  // namespace
 
 std::optional<double> seconds_left(const RunProgress& run) {
   if (run.state != RunState::Running || run.epochs.empty()) return std::nullopt;
-  // Evaluations make some epochs longer: one of them is among those that are looked at.
+  // Evaluations make some epochs longer, so one of those is included.
   const std::size_t count =
       std::min(run.epochs.size(), std::max(LeastEpochsForRate, run.count("evaluate_every")));
   double sum = 0;

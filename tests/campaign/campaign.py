@@ -144,7 +144,7 @@ class Twin:
         """What is wrong with how a disturbed command ended, or nothing."""
         if result.returncode < 0:
             return f"ended by signal {-result.returncode}: {result.stderr.strip()[-200:]}"
-        if "fault of rcap" in result.stderr:
+        if "bug in rcap" in result.stderr:
             return result.stderr.strip()
         if result.returncode not in (0, 1, 2):
             return f"exit code {result.returncode}: {result.stderr.strip()}"

@@ -90,7 +90,7 @@ class Select(Job):
         return (*self.base(), "--losses", "losses.npy", "--ids", "ids.npy", *self.epoch)
 
     def way_out(self, folder, message):
-        if "leave --losses out to repeat" in message:
+        if "leave out --losses to repeat" in message:
             return (*self.base(), *self.epoch)
         if "train on them first" in message:  # the call had come to its end
             return None

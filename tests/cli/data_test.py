@@ -133,13 +133,13 @@ class Data(CliTest):
 
     def test_refuses_what_it_does_not_know(self):
         self.assert_refused("data", naming=["data \"\"", "rcap data list"])
-        self.assert_refused("data", "verfy", naming='data "verfy": there are only')
+        self.assert_refused("data", "verfy", naming='data "verfy" does not exist')
         self.assert_refused("data", "verify", "cifar1", naming=['"cifar1"', "did you mean cifar10?"])
         self.assert_refused("data", "verify", "cifar10", naming=["--data DIR", "unpack https://"])
         self.assert_refused("data", "verify", "image-folder", naming="--data DIR")
         self.assert_refused("data", "verify", "image-folder", "--data", "nowhere", naming="nowhere")
         self.assert_refused("data", "verify", "synthetic", naming="synthetic is generated")
-        self.assert_refused("data", "verify", "table", "--data", ".", naming="a table of your own has no published")
+        self.assert_refused("data", "verify", "table", "--data", ".", naming="your own table has no published")
         self.assert_refused("data", "pack", "--dataset", "table", "--data", ".", "--out", "x",
                             naming="data pack: a table holds numbers, not images")
         self.assert_refused("bench", "data", "--dataset", "table", "--data", ".",

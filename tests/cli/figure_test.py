@@ -78,7 +78,7 @@ class FigureTest(unittest.TestCase):
 
     def test_mistakes_are_named(self):
         (self.folder / "file").write_text("")
-        for words, message in (((), "without a word"), (("loss",), '"loss" is no figure'),
+        for words, message in (((), "a figure is missing"), (("loss",), 'there is no figure "loss"'),
                                (("loss-vs-gradient",), "--out"),
                                (("loss-vs-gradient", "--out", "x", "--epochs", "0"), "--epochs is 0"),
                                (("loss-vs-gradient", "--out", "file"), "file: the folder cannot be created"),

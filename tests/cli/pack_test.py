@@ -155,7 +155,7 @@ class Packing(PackTest):
             process.send_signal(kind)
             _, errors = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 130, errors)
-            self.assertIn(f"the same command goes on with {out}.partial", errors)
+            self.assertIn(f"the same command continues {out}.partial", errors)
             self.assertFalse(out.exists())
             self.pack(out, *RESIZE)
             self.assertTrue(out.read_bytes() == (self.folder / "whole").read_bytes())

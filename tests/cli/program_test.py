@@ -59,7 +59,7 @@ class Program(CliTest):
         command = f'rmdir "{gone}" && exec "{PROGRAM}" doctor'
         result = subprocess.run(["sh", "-c", command], cwd=gone, capture_output=True, text=True, check=False)
         self.assertEqual((result.returncode, result.stdout), (2, ""))
-        self.assertIn("the folder it is called in has been removed", result.stderr)
+        self.assertIn("the current folder has been removed", result.stderr)
 
     def test_does_not_load_libtorch(self):
         libraries = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout

@@ -147,7 +147,7 @@ class Selecting(CliTest):
         self.refuse_select(*again, naming=["losses.npy is older than ids.npy", "train on them first"])
         os.utime(self.folder / "losses.npy")
         told = self.refuse_select(*again, "--epoch", 1, naming="--epoch 1 with --losses")
-        self.assertIn("leave --losses out to repeat the selection", told)
+        self.assertIn("leave out --losses to repeat the selection", told)
 
     def test_more_classes_than_the_rate_keeps_are_told(self):
         self.put("labels.npy", np.arange(400) % 100)
@@ -163,7 +163,7 @@ class Selecting(CliTest):
         self.select("--state", "s.rcap", "--epoch", 5)
         self.refuse_select("--state", "s.rcap", "--epoch", 4, naming=["--epoch 4", "epoch 5", "s.rcap"])
         told = self.refuse_select("--state", "s.rcap", "--epoch", 5, naming=["--epoch 5", "--epoch 6"])
-        self.assertIn("leave --losses out", told)
+        self.assertIn("leave out --losses", told)
 
     def test_threads_do_not_change_the_ids(self):
         selections = [self.select("--losses", "initial.npy", "--threads", threads) for threads in (1, 2, 7)]

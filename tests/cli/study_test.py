@@ -155,7 +155,7 @@ class Outcome(StudyTest):
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
-        self.assertIn("go on with the same command", stderr)
+        self.assertIn("continue with the same command", stderr)
         self.assertEqual(list((self.folder / "out/failed").iterdir()), [])
 
     def test_two_studies_do_not_share_a_folder(self):

@@ -137,7 +137,7 @@ class Results(TrainTest):
         result = self.run_rcap(*SYNTHETIC, "--method", "rs2", "--epochs", 1, "--hold-out", 0.2, "--evaluate",
                                "held-out", "--out", "run")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("2000 training samples in 10 classes, 1200 to evaluate with", result.stderr)
+        self.assertIn("2000 training samples in 10 classes, 1200 to evaluate on", result.stderr)
         self.assertIn("1200 of 6000 training samples are held out", result.stderr)
         self.assertIn("accuracies are of the held-out part of the training data, 1200 samples", result.stdout)
 

@@ -174,16 +174,16 @@ TEST(DrawRun, SaysThatARunHasStoppedAndHowToGoOn) {
   RunProgress run = run_of(4);
   run.state = RunState::Stopped;
   EXPECT_EQ(draw(run)[1], "stopped without a result after 4 of 10 epochs");
-  EXPECT_EQ(draw(run).back(), "go on with: rcap train --out runs/a --resume");
+  EXPECT_EQ(draw(run).back(), "resume with: rcap train --out runs/a --resume");
 }
 
 TEST(DrawRun, TellsAScoringRunFromOthers) {
   RunProgress run = run_of(0);
   run.options = {{"make_scores", "ccs,tdds"}, {"dataset", "toy"}, {"model", "mlp"}, {"seed", "3"}};
   EXPECT_EQ(draw(run)[0], "runs/a  scores for ccs,tdds  toy, mlp, seed 3");
-  EXPECT_EQ(draw(run)[1], "running for 0:00; a scoring run tells nothing before its end");
+  EXPECT_EQ(draw(run)[1], "running for 0:00; a scoring run shows nothing before it ends");
   run.state = RunState::Finished;
-  EXPECT_EQ(draw(run)[1], "finished: the scores are there");
+  EXPECT_EQ(draw(run)[1], "finished: the scores are written");
   EXPECT_EQ(draw(run).back(), "use them with: rcap train --scores runs/a/scores.safetensors");
 }
 

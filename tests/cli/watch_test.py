@@ -139,7 +139,7 @@ class Once(WatchTest):
         run.release()
         lines = self.lines("run")
         self.assertEqual(lines[1], "stopped without a result after 4 of 10 epochs")
-        self.assertEqual(lines[-1], "go on with: rcap train --out run --resume")
+        self.assertEqual(lines[-1], "resume with: rcap train --out run --resume")
 
     def test_a_run_that_has_only_just_begun(self):
         folder = self.folder / "run"
@@ -272,7 +272,7 @@ class InATerminal(WatchTest):
     def test_the_picture_grows_with_the_run_until_it_ends(self):
         run = self.run_at().hold().train(2)
         terminal = self.watch("run")
-        self.assertTrue(terminal.read_line("q leaves, the run goes on").startswith("\x1b[?1049h"))
+        self.assertTrue(terminal.read_line("q quits, the run goes on").startswith("\x1b[?1049h"))
         for done in (3, 4):
             run.train()
             terminal.read_line(f"{done} of 10 epochs")
@@ -290,7 +290,7 @@ class InATerminal(WatchTest):
         run.release()
         self.check_left(terminal)
         self.assertIn("stopped without a result after 2 of 10 epochs", terminal.text)
-        self.assertIn("go on with: rcap train --out run --resume", terminal.text)
+        self.assertIn("resume with: rcap train --out run --resume", terminal.text)
 
     def test_keys_and_signals_leave_and_the_run_goes_on(self):
         run = self.run_at().hold().train(2)
@@ -299,7 +299,7 @@ class InATerminal(WatchTest):
         for name, act in leave.items():
             with self.subTest(name):
                 terminal = self.watch("run")
-                terminal.read_line("q leaves")
+                terminal.read_line("q quits")
                 act(terminal)
                 self.check_left(terminal)
         self.assertFalse(run.lock.closed)
@@ -307,7 +307,7 @@ class InATerminal(WatchTest):
     def test_other_keys_are_not_shown(self):
         run = self.run_at().hold().train(2)
         terminal = self.watch("run")
-        terminal.read_line("q leaves")
+        terminal.read_line("q quits")
         terminal.type(b"x")
         run.train()
         self.assertNotIn("x", terminal.read_line("3 of 10 epochs").split("\x1b[H")[0])
@@ -317,18 +317,18 @@ class InATerminal(WatchTest):
     def test_it_cannot_be_stopped_on_a_screen_that_is_not_its_own(self):
         self.run_at().hold().train(2)
         terminal = self.watch("run")
-        terminal.read_line("q leaves")
+        terminal.read_line("q quits")
         self.assertEqual(termios.tcgetattr(terminal.slave)[6][termios.VSUSP], b"\0")  # no key does what Ctrl-Z does
 
     def test_another_size_is_filled(self):
         self.run_at().hold().train(2)
         terminal = self.watch("run")
-        self.assertIn("learning rate", terminal.read_line("q leaves"))
+        self.assertIn("learning rate", terminal.read_line("q quits"))
         terminal.resize(60, 12)
 
         def is_small(text):
             frames = text.split("\x1b[H")
-            return any("q leaves" in frame and frame.count("\r\n") == 11 for frame in frames)
+            return any("q quits" in frame and frame.count("\r\n") == 11 for frame in frames)
 
         small = terminal.read_until(is_small).split("\x1b[H")[-1]
         self.assertNotIn("learning rate", small)
@@ -338,7 +338,7 @@ class InATerminal(WatchTest):
         self.run_at().hold().train(2)
         for environment, has_colours in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "vt100"}, False)):
             with self.subTest(environment):
-                found = self.watch("run", **environment).read_line("q leaves")
+                found = self.watch("run", **environment).read_line("q quits")
                 self.assertEqual("\x1b[36m" in found, has_colours)
 
     def test_a_terminal_that_cannot_be_drawn_on_again_gets_one_picture(self):
