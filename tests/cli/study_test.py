@@ -92,7 +92,7 @@ class Outcome(StudyTest):
                                 "--json"], cwd=self.folder, capture_output=True, text=True, check=True)
         self.assertEqual(json.loads(again.stdout)["group_accuracy"],
                          json.loads((run / "summary.json").read_text())["group_accuracy"])
-        # Scoring runs are shared, and their time is told with every run that used them.
+        # Scoring runs are shared, and their time is reported with every run that used them.
         scored = json.loads((out / "runs/small-ccs-rate-0.5-seed-0/summary.json").read_text())
         self.assertGreater(scored["seconds"]["scoring"], 0)
         self.assertEqual(len(list((out / "runs").glob("*/scores.safetensors"))), 2)

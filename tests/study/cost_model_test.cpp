@@ -31,7 +31,7 @@ TEST(FullTrainings, CountSamplesSeen) {
   EXPECT_DOUBLE_EQ(full_trainings(run_of("a", "rs2", 0.75)), 0.25);
   // A forward pass over everything is a third of an epoch, of ten.
   EXPECT_DOUBLE_EQ(full_trainings(run_of("a", "top-loss", 0.5, 10)), 0.5 + 1.0 / 30);
-  // RCAP makes none, unless it is told to.
+  // RCAP makes none, unless an option asks for it.
   PlannedRun rcap = run_of("a", "rcap", 0.5, 10);
   EXPECT_DOUBLE_EQ(full_trainings(rcap), 0.5);
   rcap.options.pruner.rcap.class_share = ClassShare::Paper;
