@@ -1,8 +1,8 @@
-# find_package(rcap) gives rcap::core; bin/ gets the program with everything it starts.
+# find_package(rcap) gives rcap::core, pkg-config knows it as rcap; bin/ gets the program with everything it starts.
 
 include(CMakePackageConfigHelpers)
 
-install(TARGETS rcap_core EXPORT rcap-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS rcap_core EXPORT rcap-targets)
 install(DIRECTORY include/rcap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(RCAP_CLI)
   install(TARGETS rcap_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -21,3 +21,13 @@ configure_package_config_file(cmake/rcap-config.cmake.in rcap-config.cmake
 write_basic_package_version_file(rcap-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/rcap-config.cmake ${PROJECT_BINARY_DIR}/rcap-config-version.cmake
   DESTINATION ${rcap_package_dir})
+
+# Paths are relative to the file, since `cmake --install --prefix` may put it anywhere.
+set(rcap_pc_to_prefix ${CMAKE_INSTALL_PREFIX})
+cmake_path(RELATIVE_PATH rcap_pc_to_prefix BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+set(rcap_pc_definitions "")
+if(BUILD_SHARED_LIBS)
+  set(rcap_pc_definitions " -DRCAP_SHARED")
+endif()
+configure_file(cmake/rcap.pc.in rcap.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/rcap.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/export.hpp"
 #include "rcap/core/make_pruner.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// Whether pruning will help, estimated from labels before anything is trained: what the rules
@@ -138,3 +140,4 @@ struct Advice {
 [[nodiscard]] std::string describe(const Advice& advice);
 
 }  // namespace rcap
+RCAP_API_END

@@ -4,8 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/ids.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// How many samples an epoch trains on: (1 - pruning_rate) * sample_count rounded
@@ -68,3 +70,4 @@ namespace rcap {
                                                      std::int64_t min_per_class = 1);
 
 }  // namespace rcap
+RCAP_API_END

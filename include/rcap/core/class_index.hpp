@@ -10,8 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/ids.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// Which class every sample belongs to, and how large the classes are.
@@ -81,3 +83,4 @@ class ClassIndex {
 };
 
 }  // namespace rcap
+RCAP_API_END

@@ -2,6 +2,9 @@
 
 #include <stdexcept>
 
+#include "rcap/core/export.hpp"
+
+RCAP_API_BEGIN
 namespace rcap {
 
 /// Base of everything rcap throws on purpose. A message reads
@@ -31,3 +34,4 @@ struct InternalError : Error {
 };
 
 }  // namespace rcap
+RCAP_API_END

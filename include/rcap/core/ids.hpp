@@ -2,6 +2,9 @@
 
 #include <cstdint>
 
+#include "rcap/core/export.hpp"
+
+RCAP_API_BEGIN
 namespace rcap {
 
 /// A position in the whole data set, counted from 0. Signed and 64 bits wide so
@@ -15,3 +18,4 @@ using ClassId = std::int32_t;
 inline constexpr std::int64_t MostEpochs = 2'147'483'647;
 
 }  // namespace rcap
+RCAP_API_END

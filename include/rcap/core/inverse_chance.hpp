@@ -3,6 +3,9 @@
 #include <bit>
 #include <cstdint>
 
+#include "rcap/core/export.hpp"
+
+RCAP_API_BEGIN
 namespace rcap {
 
 /// One over the probability that a sample was drawn: how many samples of its class it stands for.
@@ -31,3 +34,4 @@ class InverseChance {
 static_assert(sizeof(InverseChance) == 2);
 
 }  // namespace rcap
+RCAP_API_END

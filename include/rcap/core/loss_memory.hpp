@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/export.hpp"
 #include "rcap/core/inverse_chance.hpp"
 #include "rcap/core/sample_set.hpp"
 #include "rcap/core/state_file.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// The sums of a class's weighted losses.
@@ -116,3 +118,4 @@ class LossMemory {
 };
 
 }  // namespace rcap
+RCAP_API_END

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/options.hpp"
 #include "rcap/core/pruner.hpp"
 #include "rcap/core/pruners/bandit_pruner.hpp"
@@ -13,6 +14,7 @@
 #include "rcap/core/pruners/uniform_pruners.hpp"
 #include "rcap/core/static_selection.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// The options of every method, with their defaults. A method reads the common ones and
@@ -100,3 +102,4 @@ void set_options(const OptionFields& fields, const MethodInfo& method,
 [[nodiscard]] std::string remark_on_budget(const Pruner& pruner, double pruning_rate);
 
 }  // namespace rcap
+RCAP_API_END

@@ -15,6 +15,9 @@
 #include <variant>
 #include <vector>
 
+#include "rcap/core/export.hpp"
+
+RCAP_API_BEGIN
 namespace rcap {
 
 /// Who reads the name of an option, which decides its spelling.
@@ -287,3 +290,4 @@ template <class Options>
 }
 
 }  // namespace rcap
+RCAP_API_END

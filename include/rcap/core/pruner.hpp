@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/export.hpp"
 #include "rcap/core/options.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/sample_set.hpp"
 #include "rcap/core/state_file.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// What one epoch trains on.
@@ -254,3 +256,4 @@ class Pruner {
 };
 
 }  // namespace rcap
+RCAP_API_END

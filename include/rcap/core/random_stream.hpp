@@ -2,8 +2,10 @@
 
 #include <cstdint>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/ids.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// What a random number is for. Streams of different purposes are independent, so
@@ -105,3 +107,4 @@ class RandomStream {
 };
 
 }  // namespace rcap
+RCAP_API_END

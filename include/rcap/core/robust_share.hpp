@@ -5,8 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/options.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// The robust rule of RCAP: how many samples of each class to take, and how much each of them
@@ -55,3 +57,4 @@ void list_options(OptionFields& fields, RobustOptions& options);
                                                   std::optional<double> unbias);
 
 }  // namespace rcap
+RCAP_API_END

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/make_pruner.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// What a run will cost, from the samples that go through the network: an estimate of work, the
@@ -41,3 +43,4 @@ struct EpochCost {
 }
 
 }  // namespace rcap
+RCAP_API_END

@@ -5,9 +5,11 @@
 #include <span>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/ids.hpp"
 #include "rcap/core/workers.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// A set of samples of one data set: one bit for each sample.
@@ -64,3 +66,4 @@ class SampleSet {
 };
 
 }  // namespace rcap
+RCAP_API_END

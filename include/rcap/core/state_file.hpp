@@ -9,9 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/inverse_chance.hpp"
 #include "rcap/core/sample_set.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// What a state belongs to. All of it is in the head of the file and must agree with the
@@ -89,3 +91,4 @@ void decode_state(std::span<const std::byte> bytes, const StateIdentity& identit
 [[nodiscard]] StateIdentity read_state_identity(const std::filesystem::path& path);
 
 }  // namespace rcap
+RCAP_API_END

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/export.hpp"
 #include "rcap/core/options.hpp"
 #include "rcap/core/sample_set.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// The static methods: each chooses one subset from what a full training run showed
@@ -89,3 +91,4 @@ void list_options(OptionFields& fields, MetriqOptions& options);
                                       std::uint64_t seed);
 
 }  // namespace rcap
+RCAP_API_END

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <span>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/sample_set.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// The `count` samples of highest score; among equal scores those of lower id.
@@ -16,3 +18,4 @@ namespace rcap {
 [[nodiscard]] SampleSet top_scores(std::span<const float> scores, std::int64_t count);
 
 }  // namespace rcap
+RCAP_API_END

@@ -4,8 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/ids.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 struct Selection;
@@ -26,3 +28,4 @@ struct Selection;
 void put_in_training_order(const Selection& selection, std::uint64_t seed, Selection& ordered);
 
 }  // namespace rcap
+RCAP_API_END

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/export.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/sample_set.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// Draws without replacement. All of them rank samples by a key that is a pure
@@ -79,3 +81,4 @@ struct DrawScratch {
                                  const RandomStream& stream, SampleId first, SampleId last);
 
 }  // namespace rcap
+RCAP_API_END

@@ -4,6 +4,9 @@
 #include <functional>
 #include <memory>
 
+#include "rcap/core/export.hpp"
+
+RCAP_API_BEGIN
 namespace rcap {
 
 /// Threads that share passes over the data. They start with the first pass, sleep between
@@ -40,3 +43,4 @@ class Workers {
 };
 
 }  // namespace rcap
+RCAP_API_END

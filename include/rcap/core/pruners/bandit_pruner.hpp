@@ -4,8 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/pruner.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// How a bandit ranks samples.
@@ -74,3 +76,4 @@ class BanditPruner final : public Pruner {
 };
 
 }  // namespace rcap
+RCAP_API_END

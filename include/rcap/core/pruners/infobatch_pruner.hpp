@@ -5,8 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/pruner.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 struct InfoBatchOptions {
@@ -63,3 +65,4 @@ class InfoBatchPruner final : public Pruner {
 };
 
 }  // namespace rcap
+RCAP_API_END

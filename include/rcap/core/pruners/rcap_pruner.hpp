@@ -4,11 +4,13 @@
 #include <memory>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/loss_memory.hpp"
 #include "rcap/core/pruner.hpp"
 #include "rcap/core/robust_share.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// How RCAP splits its budget over the classes; `docs/algorithm.md` compares the rules.
@@ -162,3 +164,4 @@ class RcapPruner final : public Pruner {
 };
 
 }  // namespace rcap
+RCAP_API_END

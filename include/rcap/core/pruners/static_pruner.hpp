@@ -3,8 +3,10 @@
 #include <memory>
 #include <string>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/pruner.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// The same subset every epoch: what `full`, `random`, `ccs`, `metriq` and `tdds` are
@@ -26,3 +28,4 @@ class StaticPruner final : public Pruner {
 };
 
 }  // namespace rcap
+RCAP_API_END

@@ -4,8 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/pruner.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// Top-loss: the samples of highest remembered loss, whatever their class; among equal losses those
@@ -27,3 +29,4 @@ class TopLossPruner final : public Pruner {
 };
 
 }  // namespace rcap
+RCAP_API_END

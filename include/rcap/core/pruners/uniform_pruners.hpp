@@ -4,8 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/pruner.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// Methods that do not use losses.
@@ -56,3 +58,4 @@ class BalancedPruner final : public Pruner {
 };
 
 }  // namespace rcap
+RCAP_API_END

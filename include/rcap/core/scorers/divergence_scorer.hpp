@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/export.hpp"
 #include "rcap/core/sample_set.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 struct DivergenceOptions {
@@ -82,3 +84,4 @@ class DivergenceScorer {
 };
 
 }  // namespace rcap
+RCAP_API_END

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "rcap/core/class_index.hpp"
+#include "rcap/core/export.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// What a margin is taken between.
@@ -55,3 +57,4 @@ class MarginScorer {
 };
 
 }  // namespace rcap
+RCAP_API_END

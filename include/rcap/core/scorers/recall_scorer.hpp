@@ -5,8 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "rcap/core/export.hpp"
 #include "rcap/core/ids.hpp"
 
+RCAP_API_BEGIN
 namespace rcap {
 
 /// The signal of MetriQ: the recall of each class on held-out data, at the epoch of best
@@ -74,3 +76,4 @@ class RecallScorer {
 };
 
 }  // namespace rcap
+RCAP_API_END
