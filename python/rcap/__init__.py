@@ -26,6 +26,7 @@ from ._core import Pruner
 
 if TYPE_CHECKING:  # the stub that nanobind generates for _core leaves these out
     __version__: str
+    __revision__: str
 
     class Error(Exception): ...
     class InvalidArgument(Error, ValueError): ...
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # the stub that nanobind generates for _core leaves these out
     class StateMismatch(Error, ValueError): ...
     class InternalError(Error, RuntimeError): ...
 else:
+    from ._core import __revision__ as __revision__
     from ._core import __version__ as __version__
 
 METHODS: dict[str, type[Pruner]] = vars(_core)["_METHODS"]

@@ -13,7 +13,8 @@ def run(*words):
 
 
 def test_tells_its_version_and_what_is_there():
-    assert run("--version").stdout == f"rcap {rcap.__version__}\n"
+    revision = f" ({rcap.__revision__})" if rcap.__revision__ else ""
+    assert run("--version").stdout == f"rcap {rcap.__version__}{revision}\n"
     assert f"NumPy {np.__version__}" in run("doctor").stdout
 
 

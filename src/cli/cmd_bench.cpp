@@ -12,6 +12,7 @@
 #include <malloc.h>
 #include <nlohmann/json.hpp>
 
+#include "base/version.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/machine.hpp"
@@ -327,7 +328,8 @@ void print_json(const BenchSelectArguments& arguments, const SelectBench& bench)
   json["setup_seconds"] = bench.setup_seconds();
   json["cpu"] = cpu_model();
   json["compiler"] = compiler_version();
-  json["version"] = rcap_version();
+  json["version"] = version();
+  json["revision"] = revision();
   fmt::print("{}\n", json.dump());
 }
 
@@ -346,7 +348,7 @@ void print_table(const BenchSelectArguments& arguments, const SelectBench& bench
              name_of(arguments.label_order), arguments.common.pruning_rate, bench.keep_count(),
              fmt::join(describe_options(arguments.rcap), ", "));
   fmt::print("{}, {} thread(s), {}, rcap {}, {} repeats\n\n", cpu_model(), arguments.common.threads,
-             compiler_version(), rcap_version(), arguments.repeat);
+             compiler_version(), version_and_revision(), arguments.repeat);
   fmt::print("{:<8} {:>10} {:>10} {:>10} {:>14}\n", "ns each", "median", "min", "max",
              "ms per epoch");
   print_row("select", bench.timings().select, samples);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/version.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/machine.hpp"
@@ -133,7 +134,8 @@ void print_json(const BenchDataArguments& arguments, const Result& result) {
   json["first_numbers"] = result.sum;
   json["cpu"] = cpu_model();
   json["compiler"] = compiler_version();
-  json["version"] = rcap_version();
+  json["version"] = version();
+  json["revision"] = revision();
   fmt::print("{}\n", json.dump());
 }
 
@@ -142,7 +144,7 @@ void print_text(const BenchDataArguments& arguments, const Result& result) {
   fmt::print("{} images per pass to {} x {} x {}, {} worker(s), batches of {}\n", result.samples,
              result.shape.height, result.shape.width, result.shape.channels,
              arguments.reader.workers, arguments.reader.batch_size);
-  fmt::print("{}, {}, rcap {}\n\n", cpu_model(), compiler_version(), rcap_version());
+  fmt::print("{}, {}, rcap {}\n\n", cpu_model(), compiler_version(), version_and_revision());
   fmt::print("images per second: {:.0f} (lowest {:.0f}, highest {:.0f}, {} passes)\n", found.median,
              found.lowest, found.highest, arguments.repeat);
 }

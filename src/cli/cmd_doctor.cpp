@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/version.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/external_command.hpp"
@@ -65,7 +66,8 @@ nlohmann::ordered_json to_json(const MethodInfo& method) {
 
 void print_json() {
   nlohmann::ordered_json json;
-  json["version"] = rcap_version();
+  json["version"] = version();
+  json["revision"] = revision();
   json["compiler"] = compiler_version();
   json["cpp_standard"] = cpp_standard();
   json["libc"] = libc_version();
@@ -102,7 +104,7 @@ void print_text() {
   const auto row = [](std::string_view name, const std::string& value) {
     fmt::print("{:<10} {}\n", name, value);
   };
-  row("rcap", rcap_version());
+  row("rcap", version_and_revision());
   row("built with", fmt::format("{}, {}", compiler_version(), cpp_standard()));
   row("runs with", libc_version());
   row("cpu", cpu_model());

@@ -35,8 +35,6 @@ std::int64_t proc_bytes(const char* file, std::string_view key) {
 
 }  // namespace
 
-std::string rcap_version() { return RCAP_VERSION; }
-
 std::string compiler_version() {
 #if defined(__clang__)
   return fmt::format("Clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);

@@ -8,7 +8,6 @@ namespace rcap::cli {
 
 /// What doctor and bench say about the machine and the build.
 
-[[nodiscard]] std::string rcap_version();      ///< "0.1.0"
 [[nodiscard]] std::string compiler_version();  ///< "GCC 12.2.0"
 [[nodiscard]] std::string cpp_standard();      ///< "C++20"
 [[nodiscard]] std::string libc_version();      ///< "glibc 2.36"

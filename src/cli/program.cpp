@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/nearest_name.hpp"
+#include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/external_command.hpp"
-#include "cli/machine.hpp"
 #include "cli/run_main.hpp"
 #include "rcap/core/error.hpp"
 
@@ -99,7 +99,7 @@ void run_program(std::span<const std::string> words) {
                                       fmt::join(command_names(), ", ")));
   }
   const std::string& first = words.front();
-  if (first == "--version") return fmt::print("rcap {}\n", rcap_version());
+  if (first == "--version") return fmt::print("rcap {}\n", version_and_revision());
   if (first == "--help" || first == "-h") return print_help();
   if (first != "help") return run_command(first, words.subspan(1));
   if (words.size() == 1) return print_help();

@@ -12,7 +12,7 @@ from cli_case import PROGRAM, CliTest
 
 class Program(CliTest):
     def test_tells_its_version_and_help(self):
-        self.assertRegex(self.rcap("--version"), r"\Arcap \d+\.\d+\.\d+\n\Z")
+        self.assertRegex(self.rcap("--version"), r"\Arcap \d+\.\d+\.\d+( \([0-9a-f]{7,}(\+dirty)?\))?\n\Z")
         for words in [["--help"], ["help"]]:
             self.assertIn("select", self.rcap(*words))
         for words in [["select", "--help"], ["help", "select"], ["bench", "select", "--help"], ["doctor", "-h"]]:
@@ -75,8 +75,10 @@ class Program(CliTest):
               f"{1e3 * max(times):.1f})")
 
     def test_doctor_tells_about_the_machine(self):
-        self.assertIn("rcap", self.rcap("doctor"))
         told = json.loads(self.rcap("doctor", "--json"))
+        version = f"{told['version']} ({told['revision']})" if told["revision"] else told["version"]
+        self.assertEqual(self.rcap("--version"), f"rcap {version}\n")
+        self.assertIn(f"rcap       {version}\n", self.rcap("doctor"))
         self.assertGreaterEqual(told["threads"], 1)
         self.assertGreater(told["memory_bytes"], 0)
         self.assertEqual(set(told["cpu"]["features"]), {"avx2", "avx512f", "fma", "bf16"})
