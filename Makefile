@@ -19,7 +19,7 @@ LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp'
 LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
 
 .PHONY: help setup setup-demo setup-bench build build-tests demo docs test test-core test-portable \
-  test-python campaign fuzz bench bench-python format clean \
+  test-python campaign fuzz check-abi bench bench-python format clean \
   check check-format check-python check-shell check-page check-figure check-files check-tidy check-docs file-flags
 
 help:  ## list the targets (default)
@@ -125,6 +125,9 @@ check-files: file-flags  ## fail where a source or a public header does not comp
 check-tidy: file-flags  ## clang-tidy on the core, with the checks of .clang-tidy
 	$(LIST_CORE) | xargs -0 -r -n 3 -P "$$(nproc)" clang-tidy-14 --quiet -p build-files 2>&1 | \
 	  { grep -vE '^[0-9]+ warnings? generated\.$$' || true; }
+
+check-abi: setup  ## whether programs linked with the shared library of the last tag, or of TAG=..., run with this one
+	scripts/check-abi $(TAG)
 
 # Not one of `check`: its reference comes out of the Python package, which takes minutes to install the first time.
 check-docs: setup  ## fail where a page of the documentation has a warning or a link that leads nowhere
