@@ -32,7 +32,9 @@ chapters = {
         "docs/reference/python", "docs/reference/cpp", "docs/models", "State format <docs/state_format>",
         "docs/determinism", "docs/glossary"],
     "Background": ["The algorithm <docs/algorithm>", "docs/results/README", "docs/speed"],
-    "Project": ["README <README>", "HACKING <HACKING>", "SECURITY <SECURITY>", "docs/dependencies"],
+    "Project": [
+        "README <README>", "CHANGELOG", "CONTRIBUTING", "HACKING <HACKING>", "SECURITY <SECURITY>",
+        "docs/dependencies"],
 }
 # Pages below another page.
 parts_of = {
