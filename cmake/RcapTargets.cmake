@@ -4,7 +4,7 @@ add_library(rcap_warnings INTERFACE)
 # Clang has more behind the same names than GCC: what GCC says is the measure for both. Where
 # several files are compiled together GCC takes each for a header, which these should not be.
 target_compile_options(rcap_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion
-  $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion;-Wno-bitwise-instead-of-logical>
+  $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-sign-conversion;-Wno-bitwise-instead-of-logical>
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>
   $<$<BOOL:${RCAP_WERROR}>:-Werror>)
 

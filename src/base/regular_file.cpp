@@ -9,6 +9,17 @@
 #include "rcap/core/error.hpp"
 
 namespace rcap {
+namespace {
+
+timespec time_of_writing(const struct stat& status) noexcept {
+#ifdef __APPLE__
+  return status.st_mtimespec;
+#else
+  return status.st_mtim;
+#endif
+}
+
+}  // namespace
 
 // Opening a pipe would wait for a writer.
 RegularFile::RegularFile(const std::filesystem::path& path, std::string_view where)
@@ -21,7 +32,7 @@ RegularFile::RegularFile(const std::filesystem::path& path, std::string_view whe
   if (::fstat(file_.get(), &status) != 0) refuse("cannot be examined", errno);
   if (!S_ISREG(status.st_mode)) throw BadFile(formatted("{}: is not a regular file", where));
   size_ = static_cast<std::uint64_t>(status.st_size);
-  written_ = status.st_mtim;
+  written_ = time_of_writing(status);
 }
 
 bool RegularFile::read(std::uint64_t offset, std::span<std::byte> bytes) const noexcept {
@@ -38,9 +49,10 @@ bool RegularFile::read(std::uint64_t offset, std::span<std::byte> bytes) const n
 
 bool RegularFile::is_unchanged() const noexcept {
   struct stat status {};
-  return ::fstat(file_.get(), &status) == 0 &&
-         static_cast<std::uint64_t>(status.st_size) == size_ &&
-         status.st_mtim.tv_sec == written_.tv_sec && status.st_mtim.tv_nsec == written_.tv_nsec;
+  if (::fstat(file_.get(), &status) != 0) return false;
+  const timespec written = time_of_writing(status);
+  return static_cast<std::uint64_t>(status.st_size) == size_ && written.tv_sec == written_.tv_sec &&
+         written.tv_nsec == written_.tv_nsec;
 }
 
 }  // namespace rcap

@@ -1,7 +1,6 @@
 #include "rcap/core/options.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <system_error>
@@ -9,6 +8,7 @@
 #include "base/formatted.hpp"
 #include "base/nearest_name.hpp"
 #include "base/quoting.hpp"
+#include "base/read_number.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -74,7 +74,7 @@ void Option::check(Reader reader) const {
   const std::string number = has_range && applies() ? word() : "";
   if (number.empty() || std::ranges::count(words_, number) > 0) return;
   double value = 0;
-  std::from_chars(number.data(), number.data() + number.size(), value);
+  (void)read_number(number, value);  // it was written as one
   if (!range_.holds(value)) {
     throw InvalidArgument(
         formatted("{} is {}; it must {}", spell(name_, reader), number, range_.rule()));
@@ -84,7 +84,7 @@ void Option::check(Reader reader) const {
 template <class Number>
 std::string OptionFields::parse(std::string_view word, Number& value) {
   Number parsed{};
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), parsed);
+  const auto [end, error] = read_number(word, parsed);
   if (error == std::errc::result_out_of_range) {
     return formatted("{} is out of range; it must lie between {} and {}", word,
                      std::numeric_limits<Number>::lowest(), std::numeric_limits<Number>::max());
