@@ -16,9 +16,11 @@ exactly as if the run had never stopped, also in the middle of an epoch.
 """
 
 import functools
+import inspect
 import math
 import os
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,8 +33,19 @@ from .torch import Indexed, PruningSampler, initial_losses, with_ids
 from .torch._initial_pass import loader_of_this_rank
 from .torch._steps import keeps_length, wants_initial_losses
 
+
+TESTED = "transformers 5.6.0 to 5.23.0"
+
+
+def _does_not_fit(what: str) -> ImportError:
+    return ImportError(f"rcap.hf uses parts of transformers that are not public, and in transformers "
+                       f"{metadata.version('transformers')} {what}; it is tested with {TESTED}: "
+                       "pip install 'rcap-pruning[hf]'")
+
+
 try:
     from accelerate.data_loader import prepare_data_loader
+    from transformers import trainer as _trainer
     from transformers.trainer_utils import seed_worker
 except ModuleNotFoundError as missing:
     if missing.name is None or missing.name.split(".")[0] not in ("accelerate", "transformers"):
@@ -40,12 +53,41 @@ except ModuleNotFoundError as missing:
     package = missing.name.split(".")[0]
     raise ModuleNotFoundError(f"rcap.hf needs the package {package}: pip install {package}",
                               name=missing.name) from missing
+except ImportError as missing:
+    if not str(missing.name).startswith("transformers"):
+        raise
+    raise _does_not_fit(f"one is missing: {missing}") from missing
 
 if TYPE_CHECKING:
     from transformers.trainer import Trainer
     from transformers.training_args import TrainingArguments
 else:
     Trainer = object  # the class that follows the mixin
+
+# The methods of Trainer that are not public, with the parameters that the mixin counts on.
+_HOOKS = {
+    "set_initial_training_values": "args dataloader",
+    "_inner_training_loop": "batch_size args resume_from_checkpoint",
+    "_init_training_state": "",
+    "_run_epoch": "epoch train_dataloader steps_in_epoch num_update_steps_per_epoch",
+    "_save_optimizer_and_scheduler": "output_dir",
+    "_remove_unused_columns": "dataset description",
+    "_get_collator_with_removed_columns": "data_collator description",
+}
+
+
+def _check_hooks(trainer: type) -> None:
+    """Without one of them a run would train on other samples than it observes, or resume elsewhere, and not say so."""
+    for name, parameters in _HOOKS.items():
+        method = getattr(trainer, name, None)
+        if method is None:
+            raise _does_not_fit(f"Trainer has no {name}")
+        for parameter in parameters.split():
+            if parameter not in inspect.signature(method).parameters:
+                raise _does_not_fit(f"Trainer.{name} has no parameter {parameter}")
+
+
+_check_hooks(_trainer.Trainer)
 
 __all__ = ["PruningMixin"]
 
@@ -128,7 +170,15 @@ class PruningMixin(Trainer):
             return super().compute_loss(model, inputs, return_outputs, *args, **kwargs)
         losses, outputs = self.sample_losses(model, inputs)
         loss = self.sampler.observe(ids, losses)
+        if not self._trainer_divides(kwargs.get("num_items_in_batch")):
+            loss = loss / self.current_gradient_accumulation_steps
         return (loss, outputs) if return_outputs else loss
+
+    def _trainer_divides(self, num_items_in_batch: Any) -> bool:
+        """Whether Trainer divides the mean of a batch by its accumulation steps, as it should; before 5.19 it did not
+        for losses that it took for parts of a sum over all of these batches."""
+        return hasattr(_trainer.Trainer, "loss_is_scaled_for_ga") or (
+            self.compute_loss_func is None and not (self.model_accepts_loss_kwargs and num_items_in_batch is not None))
 
     # ---- data
 
@@ -154,7 +204,8 @@ class PruningMixin(Trainer):
     def _worker_options(self) -> dict[str, Any]:
         return {"num_workers": self.args.dataloader_num_workers, "pin_memory": self.args.dataloader_pin_memory,
                 "prefetch_factor": self.args.dataloader_prefetch_factor,
-                "multiprocessing_context": self.args.dataloader_multiprocessing_context}
+                # Older versions have no such argument.
+                "multiprocessing_context": getattr(self.args, "dataloader_multiprocessing_context", None)}
 
     def _columns_of_the_model(self) -> Any:
         dataset: Any = self.train_dataset

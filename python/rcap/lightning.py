@@ -181,7 +181,7 @@ class PruningCallback(Callback):
         self.sampler.load_state_dict(state["sampler"])
         self._resumed_batch_size = None
         if self.sampler.epoch_done:
-            if _skips_the_end(checkpoint["loops"]["fit_loop"]):
+            if _skips_the_end(trainer, checkpoint["loops"]["fit_loop"]):
                 self._skip_the_end()
         elif self.sampler.any_observed:
             if state["ranks"] != self.sampler.rank_count:
@@ -199,7 +199,9 @@ class PruningCallback(Callback):
         self.sampler.set_epoch(self.sampler.epoch + 1)
 
 
-def _skips_the_end(progress: Mapping[str, Any]) -> bool:
-    """Whether Lightning resumes at the next epoch: the checkpoint was written at the last batch of one."""
+def _skips_the_end(trainer: Trainer, progress: Mapping[str, Any]) -> bool:
+    """Whether Lightning resumes at the next epoch: from 2.5 on, where the checkpoint was written at the last batch."""
+    if not hasattr(trainer.fit_loop, "restarted_mid_epoch"):
+        return False
     batches = progress["epoch_loop.batch_progress"]
     return bool(batches["is_last_batch"] and batches["current"]["completed"] < batches["current"]["processed"])

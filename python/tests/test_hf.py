@@ -16,7 +16,7 @@ pytest.importorskip("accelerate")
 
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
-from rcap.hf import STATE_FILE, PruningMixin
+from rcap.hf import STATE_FILE, TESTED, PruningMixin, _check_hooks
 from small_network import (
     METHODS, Recorder, check_rest, check_selections, make_layer, make_points, make_pruner, same_weights)
 from training import BATCH, EPOCHS, LABELS
@@ -143,11 +143,15 @@ def test_the_learning_rate_falls_over_the_true_number_of_steps(tmp_path):
         assert set(trainer.lr_scheduler.get_last_lr()) == {0.0}
 
 
-def test_accumulated_gradients_are_those_of_a_large_batch(tmp_path):
+@pytest.mark.parametrize("own_losses", [False, True])
+def test_accumulated_gradients_are_those_of_a_large_batch(own_losses, tmp_path):
     """Without batch norm, two batches of 4 make the step of one of 8."""
     def weights(**options):
         trainer = make_trainer("rs2", tmp_path, num_train_epochs=1, max_grad_norm=0.0, **options)
         trainer.model.layer[0] = nn.Identity()
+        if own_losses:
+            trainer.compute_loss_func = lambda outputs, labels, **_: F.cross_entropy(
+                outputs["logits"], labels, reduction="none")
         trainer.train()
         return trainer.model.layer[1].weight.detach()
 
@@ -205,6 +209,21 @@ class TestSaysWhatIsWrong:
         code = f"import sys; sys.modules['{package}'] = None; import rcap.hf"
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert f"rcap.hf needs the package {package}: pip install {package}" in result.stderr
+
+    @pytest.mark.parametrize("run_epoch, complaint", [
+        (None, "Trainer has no _run_epoch"),
+        (lambda self, epoch: None, "Trainer._run_epoch has no parameter train_dataloader")])
+    def test_a_trainer_that_it_does_not_know(self, run_epoch, complaint):
+        other = type("Trainer", (Trainer,), {"_run_epoch": run_epoch})
+        version = f"in transformers {transformers.__version__} {complaint}; it is tested with {TESTED}"
+        with pytest.raises(ImportError, match=version):
+            _check_hooks(other)
+
+    def test_a_transformers_without_a_part(self):
+        code = "from transformers import trainer_utils; del trainer_utils.seed_worker; import rcap.hf"
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "one is missing: cannot import name 'seed_worker'" in result.stderr
+        assert f"it is tested with {TESTED}: pip install 'rcap-pruning[hf]'" in result.stderr
 
 
 def test_two_processes_share_the_selection_and_resume(tmp_path):
