@@ -19,7 +19,7 @@ LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp'
 LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
 
 .PHONY: help setup setup-demo setup-bench build build-tests demo docs test test-core test-portable \
-  test-python campaign fuzz check-abi bench bench-python format clean \
+  test-python wheels campaign fuzz check-abi bench bench-python format clean \
   check check-format check-python check-shell check-page check-figure check-files check-tidy check-docs file-flags
 
 help:  ## list the targets (default)
@@ -74,6 +74,9 @@ test-portable: setup  ## selections on other processors and by other compilers, 
 
 test-python: build-tests  ## install the Python package into an environment of its own and run its tests
 	scripts/test-python
+
+wheels: setup  ## build the wheels of the Python package and test them with every Python here: build/wheels
+	$(PYTHON3) scripts/wheels
 
 campaign: build-tests  ## fail every call to the system, kill at random: hours; CAMPAIGN="--jobs select" does a part
 	scripts/test-python --install-only

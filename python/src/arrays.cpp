@@ -28,9 +28,12 @@ std::string type_name(nb::dlpack::dtype type) {
 
 }  // namespace
 
-// By its name: asking for an attribute that most arrays do not have takes longer than all the rest.
-bool is_masked(nb::handle object) noexcept {
-  return std::strcmp(Py_TYPE(object.ptr())->tp_name, "MaskedArray") == 0;
+// By its name. An array of NumPy itself is not of a class that Python made, as masked ones are, and
+// is let through at once: asking for the name would take longer than much of the rest.
+bool is_masked(nb::handle object) {
+  if ((PyType_GetFlags(Py_TYPE(object.ptr())) & Py_TPFLAGS_HEAPTYPE) == 0) return false;
+  const nb::str name(object.type().attr("__name__"));
+  return std::strcmp(name.c_str(), "MaskedArray") == 0;
 }
 
 Array as_array(const std::string& name, nb::handle object) {

@@ -27,7 +27,7 @@ namespace nb = nanobind;
 using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /// Whether it is a masked array of NumPy, whose mask any other reader would overlook.
-[[nodiscard]] bool is_masked(nb::handle object) noexcept;
+[[nodiscard]] bool is_masked(nb::handle object);
 
 /// @param name  what messages call it
 /// @throws InvalidArgument  not of one dimension, or masked

@@ -1,0 +1,73 @@
+"""The wheels of `scripts/wheels` (in the folder RCAP_WHEELS): names, contents, metadata."""
+
+import email
+import os
+import pathlib
+import re
+import sys
+import zipfile
+
+import pytest
+from packaging.utils import parse_wheel_filename
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WHEELS = sorted(pathlib.Path(os.environ.get("RCAP_WHEELS", "none")).glob("*.whl"))
+
+pytestmark = pytest.mark.skipif(not WHEELS, reason="RCAP_WHEELS names no folder with wheels")
+each_wheel = pytest.mark.parametrize("wheel", WHEELS, ids=lambda wheel: wheel.name)
+
+
+def tags_of(wheel):
+    return parse_wheel_filename(wheel.name)[3]
+
+
+def metadata_of(wheel):
+    with zipfile.ZipFile(wheel) as files:
+        (name,) = (name for name in files.namelist() if name.endswith(".dist-info/METADATA"))
+        return email.message_from_bytes(files.read(name))
+
+
+@each_wheel
+def test_has_one_module_of_the_abi_that_its_name_says(wheel):
+    with zipfile.ZipFile(wheel) as files:
+        (module,) = (name for name in files.namelist() if name.endswith(".so"))
+    (python, abi), = {(tag.interpreter, tag.abi) for tag in tags_of(wheel)}
+    if abi == "abi3":
+        assert (python, module) == ("cp312", "rcap/_core.abi3.so")
+    else:
+        assert python == abi in ("cp310", "cp311")
+        assert re.fullmatch(rf"rcap/_core\.cpython-{abi[2:]}-.*\.so", module)
+
+
+@pytest.mark.skipif(all("abi3" not in wheel.name for wheel in WHEELS) and sys.version_info < (3, 12),
+                    reason="there is no Python 3.12 or newer to build it with")
+def test_one_is_for_all_pythons_to_come():
+    assert sum(any(tag.abi == "abi3" for tag in tags_of(wheel)) for wheel in WHEELS) == 1
+
+
+@each_wheel
+def test_says_which_glibc_it_needs(wheel):
+    assert all(re.fullmatch(r"manylinux_2_\d+_\w+|manylinux(1|2010|2014)_\w+", tag.platform) for tag in tags_of(wheel))
+
+
+@each_wheel
+def test_is_small(wheel):
+    assert wheel.stat().st_size <= 1_500_000
+
+
+@each_wheel
+def test_holds_the_licences_of_all_that_is_compiled_in(wheel):
+    with zipfile.ZipFile(wheel) as files:
+        texts = "".join(files.read(name).decode() for name in files.namelist() if ".dist-info/licenses/" in name)
+    assert metadata_of(wheel)["License-Expression"] == "Apache-2.0"
+    for phrase in ("Apache License", "nanobind: BSD-3-Clause", "robin-map, a part of nanobind: MIT"):
+        assert phrase in texts
+
+
+@each_wheel
+def test_its_page_on_an_index_has_links_that_work_there(wheel):
+    metadata = metadata_of(wheel)
+    page = metadata.get_payload()
+    targets = re.findall(r"\]\(([^)]*)\)", page) + re.findall(r"(?:src|href)=[\"']([^\"']*)", page)
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert targets and [target for target in targets if not target.startswith("https://")] == []
