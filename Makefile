@@ -19,7 +19,7 @@ LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp'
 LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
 
 .PHONY: help setup setup-demo setup-bench build build-tests demo docs test test-core test-portable \
-  test-python wheels campaign fuzz check-abi bench bench-python format clean \
+  test-python test-extras wheels campaign fuzz check-abi bench bench-python format clean \
   check check-format check-python check-shell check-page check-figure check-files check-tidy check-docs file-flags
 
 help:  ## list the targets (default)
@@ -74,6 +74,9 @@ test-portable: setup  ## selections on other processors and by other compilers, 
 
 test-python: build-tests  ## install the Python package into an environment of its own and run its tests
 	scripts/test-python
+
+test-extras: setup  ## the Python package with the oldest and the newest frameworks of its extras: ten minutes
+	scripts/test-extras
 
 wheels: setup  ## build the wheels of the Python package and test them with every Python here: build/wheels
 	$(PYTHON3) scripts/wheels

@@ -1,17 +1,22 @@
 """The wheels of `scripts/wheels` (in the folder RCAP_WHEELS): names, contents, metadata."""
 
 import email
+import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import zipfile
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WHEELS = sorted(pathlib.Path(os.environ.get("RCAP_WHEELS", "none")).glob("*.whl"))
+ENDS = ["low", "high"]  # of the ranges of the extras
 
 pytestmark = pytest.mark.skipif(not WHEELS, reason="RCAP_WHEELS names no folder with wheels")
 each_wheel = pytest.mark.parametrize("wheel", WHEELS, ids=lambda wheel: wheel.name)
@@ -25,6 +30,17 @@ def metadata_of(wheel):
     with zipfile.ZipFile(wheel) as files:
         (name,) = (name for name in files.namelist() if name.endswith(".dist-info/METADATA"))
         return email.message_from_bytes(files.read(name))
+
+
+def extras_of(wheel):
+    """The frameworks that the extras bring, with their ranges."""
+    requirements = map(Requirement, metadata_of(wheel).get_all("Requires-Dist"))
+    return {each.name: each for each in requirements if each.marker and each.name != "torch"}
+
+
+def versions_tested(end):
+    lines = (ROOT / f"requirements/extras-{end}.txt").read_text().splitlines()
+    return dict(line.split("==") for line in lines if "==" in line)
 
 
 @each_wheel
@@ -71,3 +87,37 @@ def test_its_page_on_an_index_has_links_that_work_there(wheel):
     targets = re.findall(r"\]\(([^)]*)\)", page) + re.findall(r"(?:src|href)=[\"']([^\"']*)", page)
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert targets and [target for target in targets if not target.startswith("https://")] == []
+
+
+@each_wheel
+def test_the_extras_allow_what_was_tested_and_nothing_older(wheel):
+    extras = extras_of(wheel)
+    for end in ENDS:
+        assert versions_tested(end).keys() == extras.keys()
+        assert all(extras[name].specifier.contains(version) for name, version in versions_tested(end).items())
+    for name, version in versions_tested("low").items():
+        assert f">={version.removesuffix('.0')}" in str(extras[name].specifier)
+        assert any(bound.operator == "<" for bound in extras[name].specifier)
+
+
+def test_the_message_of_rcap_hf_names_the_versions_that_were_tested():
+    source = (ROOT / "python/rcap/hf.py").read_text()
+    low, high = (versions_tested(end)["transformers"] for end in ENDS)
+    assert f'TESTED = "transformers {low} to {high}"' in source
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_installing_the_extras_leaves_supported_frameworks_as_they_are(end, tmp_path):
+    """pip takes what PYTHONPATH shows it for installed; without an index it can bring nothing else."""
+    for name, version in {"numpy": "2.2.0", **versions_tested(end)}.items():
+        folder = tmp_path / f"{name}-{version}.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (own,) = (wheel for wheel in WHEELS if not tags_of(wheel).isdisjoint(sys_tags()))
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--no-index", "--report", "-",
+               f"rcap-pruning[lightning,hf] @ {own.as_uri()}"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    assert {item["metadata"]["name"] for item in json.loads(done.stdout)["install"]} <= {"rcap-pruning"}
+
