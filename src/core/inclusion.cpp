@@ -64,13 +64,18 @@ inline float logarithm(float x) {
   return exponent * Ln2High + (exponent * Ln2Low + (2.0F * s + s * z * p));
 }
 
+/// The least x of a drawn sample, whose noise is at most 45; 1 / q is then all that `InverseChance`
+/// can hold. A difference of huge keys can round to less.
+constexpr float LeastLikely = -44.0F;
+
 }  // namespace
 
 RCAP_VECTOR_CLONES
 void inverse_chances(const float* x, std::size_t count, InverseChance* inverses) {
   constexpr float Certain = 3.0F;  // exp(-exp(3)) is 2e-9: q rounds to 1
   for (std::size_t i = 0; i < count; ++i) {
-    const float rate = exponential(x[i] < Certain ? x[i] : Certain);
+    const float likely = x[i] < Certain ? x[i] : Certain;
+    const float rate = exponential(likely > LeastLikely ? likely : LeastLikely);
     const Reduced reduced = reduce(-rate);
     const float scale = power_of_two(reduced.whole);
     // exp(-rate) - 1 without the loss of digits where rate is small: there scale - 1 is 0.

@@ -20,8 +20,8 @@ namespace rcap {
 /// without contraction, so that results are the same bits on every machine. All loops are
 /// vectorised.
 
-/// 1 / q for each x >= -44, which every drawn sample has. For x = infinity, where a whole class was
-/// drawn, it is 1.
+/// 1 / q for each x. Every drawn sample has x >= -44; what is below, because huge keys were
+/// rounded, is taken for that. For x = infinity, if a whole class was drawn, it is 1.
 void inverse_chances(const float* x, std::size_t count, InverseChance* inverses);
 
 /// bases[i] to the power of exponents[i], from 0 to 1.

@@ -50,6 +50,13 @@ TEST(InverseChances, ArePreciseFromHardlyEverToAlways) {
   }
 }
 
+TEST(InverseChances, TakeWhatRoundingLeftBelowTheLeastForTheLeast) {
+  const std::vector<float> inverses =
+      inverses_of({-44, -45, -100, -3.9e11F, -std::numeric_limits<float>::infinity()});
+  EXPECT_GT(inverses.front(), 1e19F);
+  EXPECT_THAT(inverses, testing::Each(inverses.front()));
+}
+
 TEST(InverseChances, AreOneWhereAllOfAClassIsDrawn) {
   EXPECT_THAT(inverses_of({std::numeric_limits<float>::infinity(), 1e30F}), testing::Each(1.0F));
 }
