@@ -84,7 +84,8 @@ def test_the_reference_has_every_public_name():
 def test_the_reference_has_every_header():
     page = (ROOT / "docs" / "reference" / "cpp.md").read_text()
     listed = set(re.findall(r"\]\(../../(include/\S+)\)", page))
-    assert listed == {str(path.relative_to(ROOT)) for path in (ROOT / "include").rglob("*.hpp")}
+    headers = {str(path.relative_to(ROOT)) for path in (ROOT / "include").rglob("*.hpp")}
+    assert listed == headers - {"include/rcap/core/export.hpp"}  # marks for the linker, nothing to call
 
 
 def test_a_property_is_described_by_its_type_and_its_text():
