@@ -13,7 +13,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
 project = "rcap"
-author = "the authors of rcap"
+author = "The rcap contributors"
 version = re.search(r"project\(rcap VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 release = version
 
