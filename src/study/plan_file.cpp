@@ -39,6 +39,15 @@ const std::vector<std::string> Keys{"title",     "seeds",   "pruning-rates", "be
 /// Options of a run that the study itself sets.
 const std::set<std::string> ReservedOptions{"seed", "pruning_rate", "make_scores"};
 
+/// A whole number, or for `double` any number. Never `toml::node::value`, which casts: what a number
+/// out of range becomes is undefined.
+template <class Number>
+std::optional<Number> number_in(const toml::node& node) {
+  if (const auto whole = node.value_exact<std::int64_t>()) return static_cast<Number>(*whole);
+  if constexpr (std::is_floating_point_v<Number>) return node.value_exact<double>();
+  return std::nullopt;
+}
+
 /// Reads the parts of a plan, and says where in the file something is wrong.
 class PlanReader {
  public:
@@ -93,7 +102,7 @@ class PlanReader {
     const toml::array* array = array_of(key);
     if (array == nullptr) return numbers;
     for (const toml::node& node : *array) {
-      const auto number = node.value<Number>();
+      const auto number = number_in<Number>(node);
       if (!number) {
         file_.refuse(node, fmt::format("{}: this is not a {}", key,
                                        std::is_integral_v<Number> ? "whole number" : "number"));

@@ -235,7 +235,12 @@ TEST(PlanFile, RefusesAnEmptyStudy) {
 
 TEST(PlanFile, RefusesWhatCannotBeMeant) {
   EXPECT_THAT(refusal_of("seeds = [0, 0]"), HasSubstr("0 appears twice"));
-  EXPECT_THAT(refusal_of("seeds = [\"a\"]"), HasSubstr("this is not a whole number"));
+  // Beyond every integer, part of one, and a word that some readers take for 1.
+  for (const char* seed : {"\"a\"", "7e77", "-inf", "nan", "0.5", "true"}) {
+    EXPECT_THAT(refusal_of(std::string("seeds = [") + seed + "]"),
+                HasSubstr("this is not a whole number"))
+        << seed;
+  }
   EXPECT_THAT(refusal_of("seeds = 3"), HasSubstr("seeds must be a list"));
   EXPECT_THAT(refusal_of("title = 3"), HasSubstr("title must be a string"));
   EXPECT_THAT(refusal_of("[options]\nseed = 3"), HasSubstr("seed is set by the study"));
