@@ -19,6 +19,7 @@ import functools
 import inspect
 import math
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset
 
 from . import InvalidArgument, Pruner, StateMismatch
-from .torch import Indexed, PruningSampler, initial_losses, with_ids
+from .torch import Indexed, PruningSampler, initial_losses, refresh_losses, with_ids
 from .torch._initial_pass import loader_of_this_rank
 from .torch._steps import keeps_length, wants_initial_losses
 
@@ -136,6 +137,10 @@ class PruningMixin(Trainer):
             raise InvalidArgument("PruningMixin: ignore_data_skip trains on samples twice after resuming; leave it off")
         if pruner.method == "infobatch" and self.args.max_steps > 0:
             raise InvalidArgument("PruningMixin: infobatch needs its epochs; give num_train_epochs, not max_steps")
+        if pruner.method == "kakurenbo":
+            warnings.warn("PruningMixin: kakurenbo raises the learning rate of epochs that hide samples, but Trainer's "
+                          "schedule stays as it is; sampler.rate_factor is what it would multiply it by",
+                          RuntimeWarning, stacklevel=3)
 
     # ---- losses
 
@@ -250,7 +255,22 @@ class PruningMixin(Trainer):
         kwargs["steps_in_epoch"] = batches
         kwargs["num_update_steps_per_epoch"] = math.ceil(batches / self.args.gradient_accumulation_steps)
         run_epoch: Callable[..., Any] = super()._run_epoch
-        return run_epoch(*args, **kwargs)
+        result = run_epoch(*args, **kwargs)
+        if kwargs["epoch"] + 1 < math.ceil(self.args.num_train_epochs):
+            self._refresh()
+        return result
+
+    def _refresh(self) -> None:
+        """A forward pass over the samples that the epoch left out, for methods that ask for it."""
+        if not self.sampler.pruner.refreshes:
+            return
+        loader = self.sampler.refresh_loader(
+            self._columns_of_the_model(), batch_size=self.args.eval_batch_size, collate_fn=self._collator(),
+            **self._worker_options())
+        model: Any = self.model
+        with self.accelerator.autocast(), self.compute_loss_context_manager():
+            refresh_losses(model, loader, self.sampler, device=self.args.device,
+                           losses=lambda model, batch: self.sample_losses(model, batch)[0])
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
         found = super()._init_training_state(*args, **kwargs)

@@ -22,6 +22,8 @@ struct PySelection {
   std::int64_t epoch;
   nb::object ids;
   nb::object weights;
+  nb::object refresh_ids;
+  double rate_factor;
 };
 
 template <bool InOrder>
@@ -33,7 +35,8 @@ PySelection select(PrunerHandle& self, std::int64_t epoch) {
     const Selection& chosen = self.pruner->select(epoch);
     selection = InOrder ? in_training_order(chosen, self.options.common.seed) : chosen;
   }
-  PySelection result{epoch, nb::cast(as_numpy(std::move(selection.ids))), nb::none()};
+  PySelection result{epoch, nb::cast(as_numpy(std::move(selection.ids))), nb::none(),
+                     nb::cast(as_numpy(std::move(selection.refresh_ids))), selection.rate_factor};
   if (!selection.weights.empty()) result.weights = nb::cast(as_numpy(std::move(selection.weights)));
   return result;
 }
@@ -47,8 +50,14 @@ void act_on(const PrunerHandle& self, std::size_t id_count, const Act& act) {
   act(*self.pruner);
 }
 
-/// When losses come: with their selection, or after the next one.
-enum class Losses { InTime, Late };
+/// When losses come: with their selection, after the next one, or of samples that were left out.
+enum class Losses { InTime, Late, Refreshed };
+
+constexpr const char* name_of(Losses when) {
+  return when == Losses::InTime ? "observe"
+         : when == Losses::Late ? "observe_late"
+                                : "observe_refreshed";
+}
 
 template <Losses When, class Real>
 void observe_spans(const PrunerHandle& self, std::span<const SampleId> ids,
@@ -56,8 +65,10 @@ void observe_spans(const PrunerHandle& self, std::span<const SampleId> ids,
   act_on(self, ids.size(), [&](Pruner& pruner) {
     if constexpr (When == Losses::InTime) {
       pruner.observe(ids, losses);
-    } else {
+    } else if constexpr (When == Losses::Late) {
       pruner.observe_late(ids, losses);
+    } else {
+      pruner.observe_refreshed(ids, losses);
     }
   });
 }
@@ -65,7 +76,7 @@ void observe_spans(const PrunerHandle& self, std::span<const SampleId> ids,
 /// The usual batch, an int64 array of ids and a float32 array of losses, in a third of the time
 /// that other arrays take. False if they are something else.
 template <Losses When>
-bool observe_batch(const PrunerHandle& self, nb::handle ids_object, nb::handle losses_object) {
+bool observe_usual(const PrunerHandle& self, nb::handle ids_object, nb::handle losses_object) {
   if (is_masked(ids_object) || is_masked(losses_object)) return false;
   const Buffer ids(ids_object);
   const Buffer losses(losses_object);
@@ -76,8 +87,8 @@ bool observe_batch(const PrunerHandle& self, nb::handle ids_object, nb::handle l
 
 template <Losses When>
 void observe(PrunerHandle& self, nb::handle ids_object, nb::handle losses_object) {
-  if (observe_batch<When>(self, ids_object, losses_object)) return;
-  const std::string where = When == Losses::InTime ? "observe" : "observe_late";
+  if (observe_usual<When>(self, ids_object, losses_object)) return;
+  const std::string where = name_of(When);
   std::vector<SampleId> storage;
   const Array ids_array = as_array(where + ": ids", ids_object);
   const Array losses = as_array(where + ": losses", losses_object);
@@ -86,6 +97,13 @@ void observe(PrunerHandle& self, nb::handle ids_object, nb::handle losses_object
   if (type == nb::dtype<float>()) return observe_spans<When>(self, ids, span_of<float>(losses));
   if (type == nb::dtype<double>()) return observe_spans<When>(self, ids, span_of<double>(losses));
   refuse_type(where + ": losses", "float32 or float64", type);
+}
+
+void observe_batch(PrunerHandle& self, nb::handle ids_object, double mean_loss) {
+  std::vector<SampleId> storage;
+  const Array array = as_array("observe_batch: ids", ids_object);
+  const auto ids = as_ids("observe_batch: ids", array, storage);
+  act_on(self, ids.size(), [&](Pruner& pruner) { pruner.observe_batch(ids, mean_loss); });
 }
 
 /// Numbers at an address that the caller vouches for, such as `Tensor.data_ptr()`.
@@ -231,6 +249,12 @@ void bind_pruner(nb::module_& module) {
       .def_ro("weights", &PySelection::weights,
               nb::for_getter(nb::sig("def weights(self) -> NDArray[numpy.float32] | None")),
               "The factor of each sample's loss, in the order of the ids; None if all are 1.")
+      .def_ro("refresh_ids", &PySelection::refresh_ids,
+              nb::for_getter(nb::sig("def refresh_ids(self) -> NDArray[numpy.int64]")),
+              "Samples that are not trained on, but whose losses the method wants to know before "
+              "the next epoch, from a forward pass: `observe_refreshed`. Mostly none.")
+      .def_ro("rate_factor", &PySelection::rate_factor,
+              "What the method multiplies the learning rate of this epoch by; mostly 1.")
       .def("__len__", [](const PySelection& self) { return nb::len(self.ids); })
       .def("__repr__",
            [](const PySelection& self) {
@@ -240,11 +264,13 @@ void bind_pruner(nb::module_& module) {
            })
       .def("__getstate__",
            [](const PySelection& self) {
-             return nb::make_tuple(self.epoch, self.ids, self.weights);
+             return nb::make_tuple(self.epoch, self.ids, self.weights, self.refresh_ids,
+                                   self.rate_factor);
            })
       .def("__setstate__", [](PySelection& self, const nb::tuple& parts) {
-        if (parts.size() != 3) throw InvalidArgument("not the state of a Selection");
-        new (&self) PySelection{nb::cast<std::int64_t>(parts[0]), parts[1], parts[2]};
+        if (parts.size() != 5) throw InvalidArgument("not the state of a Selection");
+        new (&self) PySelection{nb::cast<std::int64_t>(parts[0]), parts[1], parts[2], parts[3],
+                                nb::cast<double>(parts[4])};
       });
 
   nb::class_<PrunerHandle>(
@@ -269,6 +295,14 @@ void bind_pruner(nb::module_& module) {
       .def_prop_ro(
           "weighs", [](const PrunerHandle& self) { return self.pruner->weighs(); },
           "Whether samples can have weights other than 1.")
+      .def_prop_ro(
+          "refreshes", [](const PrunerHandle& self) { return self.pruner->refreshes(); },
+          "Whether it wants a forward pass over samples that it leaves out: `observe_refreshed`.")
+      .def_prop_ro(
+          "follows_rate", [](const PrunerHandle& self) { return self.pruner->follows_rate(); },
+          "Whether the pruning rate says how much is kept; if not, the method's own rule does.")
+      .def_prop_ro("averages_batches", in_turn(&Pruner::averages_batches),
+                   "Whether it is told the mean losses of batches: `observe_batch`.")
       .def_prop_ro("seed", [](const PrunerHandle& self) { return self.options.common.seed; })
       .def_prop_ro(
           "options", [](const PrunerHandle& self) { return self.pruner->options(); },
@@ -325,6 +359,28 @@ void bind_pruner(nb::module_& module) {
            "loader asks for the next epoch ahead of time. Pending samples of the current selection "
            "stay pending; a sample that was observed there keeps its newer loss. On an error "
            "nothing is recorded.")
+      .def("observe_refreshed", observe<Losses::Refreshed>, nb::arg("ids"), nb::arg("losses"),
+           "Records losses of samples that the current selection left out (`refresh_ids`), from a "
+           "forward pass after its training. On an error nothing is recorded.")
+      .def(
+          "unrefreshed_ids",
+          [](const PrunerHandle& self) {
+            return as_numpy(in_turn(&Pruner::unrefreshed_ids)(self));
+          },
+          "The samples of `refresh_ids` that have not been refreshed yet, ascending.")
+      .def("observe_batch", observe_batch, nb::arg("ids"), nb::arg("mean_loss"),
+           "For a loss function that has only the mean of a batch: the method then follows, for "
+           "each sample, the moving average of the batches it was in. For all batches of a run, or "
+           "none. On an error nothing is recorded.")
+      .def(
+          "average_batches",
+          [](PrunerHandle& self, double decay) {
+            const Turn turn(self);
+            self.pruner->average_batches(decay);
+          },
+          nb::arg("decay") = BatchMeans::UsualDecay,
+          "Turns this on before the first loss, with another weight of the past in the moving "
+          "average; `observe` then expects means of batches, too.")
       .def("pass_over", pass_over, nb::arg("ids"),
            "Counts samples of the current selection as observed although their losses are not "
            "known, as when a gradient scaler skips a batch. They keep the loss they had.")

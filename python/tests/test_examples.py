@@ -20,6 +20,7 @@ LINE = re.compile(r"(\w+) +([\d,]+) samples seen +worst class +([\d.]+) % +avera
 PROGRAMS = {
     "plain_loop.py": {"needs": "torch"},
     "held_out_classes.py": {"needs": "torch", "all": 4459, "kept": 445},
+    "batch_losses.py": {"needs": "torch"},
     "torchrun_loop.py": {"needs": "torch", "launcher": ["-m", "torch.distributed.run", "--standalone",
                                                         "--nproc-per-node=2"]},
     "lightning_loop.py": {"needs": "lightning"},

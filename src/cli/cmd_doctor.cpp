@@ -54,14 +54,17 @@ nlohmann::ordered_json to_json(const DataSet& data) {
 nlohmann::ordered_json to_json(const MethodInfo& method) {
   constexpr const char* FirstPasses[] = {"none", "forward", "training"};
   constexpr const char* ScoreKinds[] = {"none", "margins", "divergences", "recalls"};
+  constexpr const char* Budgets[] = {"every-epoch", "whole-run", "none"};
+  const PrunerOptions usual;
   return {{"name", method.name},
           {"summary", method.summary},
-          {"learns", method.learns},
+          {"learns", method.learns(usual)},
           {"static", method.is_static},
           {"keeps_all", method.keeps_all},
-          {"meets_rate", method.meets_rate},
+          {"refreshes", method.refreshes(usual)},
+          {"budget", Budgets[static_cast<int>(method.budget(usual))]},
           {"needs_scores", ScoreKinds[static_cast<int>(method.needs_scores)]},
-          {"first_pass", FirstPasses[static_cast<int>(method.first_pass({}))]}};
+          {"first_pass", FirstPasses[static_cast<int>(method.first_pass(usual))]}};
 }
 
 void print_json() {

@@ -235,15 +235,32 @@ std::unique_ptr<Pruner> make_new_pruner(SelectArguments& arguments,
   return make_pruner(arguments.method, classes, arguments.pruner);
 }
 
+/// Gives the pruner losses of some samples: of the current selection, or left out by it where the
+/// method asks for those.
+template <class Real>
+void observe_some(Pruner& pruner, std::span<const SampleId> ids, std::span<const Real> losses) {
+  if (!pruner.refreshes() || pruner.epoch() < 0) return pruner.observe(ids, losses);
+  const std::vector<SampleId>& left_out = pruner.select(pruner.epoch()).refresh_ids;
+  std::vector<SampleId> trained_ids, other_ids;
+  std::vector<Real> trained_losses, other_losses;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const bool was_left_out = std::ranges::binary_search(left_out, ids[i]);
+    (was_left_out ? other_ids : trained_ids).push_back(ids[i]);
+    (was_left_out ? other_losses : trained_losses).push_back(losses[i]);
+  }
+  pruner.observe(trained_ids, std::span<const Real>(trained_losses));
+  pruner.observe_refreshed(other_ids, std::span<const Real>(other_losses));
+}
+
 /// Losses without ids: one per sample of the data set, of which those of the current
-/// selection count (before the first epoch: all). In chunks: a list of all ids would take more
-/// memory than the pruner.
+/// selection count, and of samples left out that the method asks for (before the first epoch: all).
+/// In chunks: a list of all ids would take more memory than the pruner.
 void observe_whole_array(Pruner& pruner, const SelectArguments& arguments,
                          const RealArray& losses) {
   const std::int64_t sample_count = pruner.classes().sample_count();
   check_count(arguments.losses, "losses", count_of(losses), sample_count,
               "one per sample; or name the samples with --ids");
-  const bool of_all = pruner.epoch() < 0;
+  const bool of_all = pruner.epoch() < 0 || pruner.refreshes();
   std::span<const SampleId> selected;
   if (!of_all) selected = pruner.select(pruner.epoch()).ids;
   const std::int64_t count = of_all ? sample_count : std::ssize(selected);
@@ -258,7 +275,7 @@ void observe_whole_array(Pruner& pruner, const SelectArguments& arguments,
             chunk_ids.push_back(of_all ? k : selected[static_cast<std::size_t>(k)]);
             chunk_losses.push_back(values[static_cast<std::size_t>(chunk_ids.back())]);
           }
-          pruner.observe(chunk_ids, std::span<const Real>(chunk_losses));
+          observe_some(pruner, chunk_ids, std::span<const Real>(chunk_losses));
         }
       },
       losses);
@@ -275,7 +292,7 @@ void observe_losses(Pruner& pruner, const SelectArguments& arguments) {
   }
   std::visit(
       [&]<class Real>(const std::vector<Real>& values) {
-        pruner.observe(ids, std::span<const Real>(values));
+        observe_some(pruner, ids, std::span<const Real>(values));
       },
       losses);
 }
@@ -424,6 +441,8 @@ void print_json(const SelectArguments& arguments, const Pruner& pruner, const Se
   json["classes"] = pruner.classes().class_count();
   json["keep_count"] = pruner.keep_count();
   json["selected"] = result.selection.ids.size();
+  json["to_refresh"] = result.selection.refresh_ids.size();
+  json["rate_factor"] = result.selection.rate_factor;
   if (result.class_counts.size() <= MostClassesListed) json["class_counts"] = result.class_counts;
   json["seconds"] = seconds;
   fmt::print("{}\n", json.dump());
@@ -457,6 +476,16 @@ void print_summary(const SelectArguments& arguments, const Pruner& pruner,
   }
   const std::string remark = remark_on_budget(pruner, arguments.pruner.common.pruning_rate);
   if (!remark.empty()) fmt::print("note: {}\n", remark);
+  if (!result.selection.refresh_ids.empty()) {
+    fmt::print(
+        "{} asks for the losses of the {} samples that it left out, from a forward pass after the "
+        "epoch: give --losses of all samples, or name them too in --ids\n",
+        arguments.method, result.selection.refresh_ids.size());
+  }
+  if (result.selection.rate_factor != 1) {
+    fmt::print("multiply the learning rate of this epoch by {:.4g}\n",
+               result.selection.rate_factor);
+  }
   if (!result.selection.weights.empty() && arguments.weights.empty()) {
     fmt::print("the losses of these samples have weights; --weights FILE writes them\n");
   }

@@ -112,6 +112,7 @@ void print_seconds(const Seconds& seconds) {
       {"waiting for data", seconds.data_wait},
       {"selecting", seconds.select},
       {"observing losses", seconds.observe},
+      {"losses of those left out", seconds.refresh},
       {"pass before training", seconds.initial_pass},
       {"scoring run", seconds.scoring},
       {"evaluating", seconds.evaluate},

@@ -34,6 +34,10 @@ std::unique_ptr<Pruner> make(Classes classes, const PrunerOptions& options) {
   return std::make_unique<Kind>(classes, options.common);
 }
 
+constexpr bool always(const PrunerOptions&) { return true; }
+constexpr bool never(const PrunerOptions&) { return false; }
+constexpr Budget no_budget(const PrunerOptions&) { return Budget::None; }
+
 std::int64_t keep_count_of(const ClassIndex& classes, const CommonOptions& common) {
   return keep_count(classes.sample_count(), classes.filled_class_count(), common.pruning_rate);
 }
@@ -105,7 +109,7 @@ constexpr std::array Methods{
         .python_name = "RCAP",
         .summary =
             "splits the budget over classes by their losses, softmax(loss / beta) inside a class",
-        .learns = true,
+        .learns = always,
         .first_pass = first_pass_of_rcap,
         .list_options = list<&PrunerOptions::rcap>,
         .make = make<RcapPruner, &PrunerOptions::rcap>,
@@ -127,8 +131,8 @@ constexpr std::array Methods{
         .name = "infobatch",
         .python_name = "InfoBatch",
         .summary = "leaves out part of the samples below the mean loss, scales the rest",
-        .learns = true,
-        .meets_rate = false,
+        .learns = always,
+        .budget = [](const PrunerOptions&) { return Budget::WholeRun; },
         .list_options = list<&PrunerOptions::infobatch>,
         .make = make<InfoBatchPruner, &PrunerOptions::infobatch>,
     },
@@ -136,8 +140,8 @@ constexpr std::array Methods{
         .name = "ucb",
         .python_name = "UCB",
         .summary = "highest running mean plus variance of the loss, chosen every 10 epochs",
-        .learns = true,
-        .is_random = false,
+        .learns = always,
+        .is_random = never,
         .first_pass = first_pass_of_bandit<&PrunerOptions::ucb>,
         .list_options = list<&PrunerOptions::ucb>,
         .make = make<BanditPruner, &PrunerOptions::ucb>,
@@ -146,7 +150,7 @@ constexpr std::array Methods{
         .name = "epsilon-greedy",
         .python_name = "EpsilonGreedy",
         .summary = "highest running mean of the loss, plus a random part",
-        .learns = true,
+        .learns = always,
         .first_pass = first_pass_of_bandit<&PrunerOptions::epsilon_greedy>,
         .list_options = list<&PrunerOptions::epsilon_greedy>,
         .make = make<BanditPruner, &PrunerOptions::epsilon_greedy>,
@@ -155,10 +159,59 @@ constexpr std::array Methods{
         .name = "top-loss",
         .python_name = "TopLoss",
         .summary = "the highest remembered losses, regardless of class",
-        .learns = true,
-        .is_random = false,
+        .learns = always,
+        .is_random = never,
         .first_pass = [](const PrunerOptions&) { return FirstPass::Forward; },
         .make = make<TopLossPruner>,
+    },
+    MethodInfo{
+        .name = "seta",
+        .python_name = "SeTa",
+        .summary = "a window of neighbouring losses that slides from easy to hard",
+        .learns = always,
+        .budget =
+            [](const PrunerOptions& options) {
+              return options.seta.budget ? Budget::EveryEpoch : Budget::None;
+            },
+        .list_options = list<&PrunerOptions::seta>,
+        .make = make<SetaPruner, &PrunerOptions::seta>,
+    },
+    MethodInfo{
+        .name = "kakurenbo",
+        .python_name = "Kakurenbo",
+        .summary = "hides samples of low loss that the network is sure of",
+        .learns = always,
+        .is_random = never,
+        .refreshes = [](const PrunerOptions& options) { return options.kakurenbo.refresh; },
+        .budget = no_budget,
+        .list_options = list<&PrunerOptions::kakurenbo>,
+        .make = make<KakurenboPruner, &PrunerOptions::kakurenbo>,
+    },
+    MethodInfo{
+        .name = "dropout",
+        .python_name = "Dropout",
+        .summary = "drops samples that the network is sure of, or ever more at random",
+        .learns = [](const PrunerOptions& options) { return reads_losses(options.dropout); },
+        .is_random =
+            [](const PrunerOptions& options) { return options.dropout.rule != DropoutRule::Dbpd; },
+        .refreshes =
+            [](const PrunerOptions& options) {
+              return reads_losses(options.dropout) && options.dropout.refresh;
+            },
+        .budget = no_budget,
+        .list_options = list<&PrunerOptions::dropout>,
+        .make = make<DropoutPruner, &PrunerOptions::dropout>,
+    },
+    MethodInfo{
+        .name = "ies",
+        .python_name = "IES",
+        .summary = "leaves a sample out while its loss curve is straight",
+        .learns = always,
+        .is_random = never,
+        .refreshes = [](const PrunerOptions& options) { return options.ies.refresh; },
+        .budget = no_budget,
+        .list_options = list<&PrunerOptions::ies>,
+        .make = make<IesPruner, &PrunerOptions::ies>,
     },
     MethodInfo{
         .name = "ccs",
@@ -182,7 +235,7 @@ constexpr std::array Methods{
         .name = "tdds",
         .python_name = "TDDS",
         .summary = "the samples whose predictions vary most over training",
-        .is_random = false,
+        .is_random = never,
         .is_static = true,
         .needs_scores = Scores::Divergences,
         .make = make_tdds,
@@ -204,7 +257,7 @@ constexpr std::array Methods{
         .name = "full",
         .python_name = "Full",
         .summary = "all samples, every epoch",
-        .is_random = false,
+        .is_random = never,
         .is_static = true,
         .keeps_all = true,
         .make = make_full,
@@ -285,7 +338,14 @@ std::unique_ptr<Pruner> make_pruner(std::string_view method,
 std::string remark_on_budget(const Pruner& pruner, double pruning_rate) {
   const std::int64_t sample_count = pruner.classes().sample_count();
   const std::int64_t wanted = keep_count(sample_count, 1, pruning_rate);
-  if (require_method(pruner.method()).keeps_all || pruner.keep_count() <= wanted) return {};
+  const MethodInfo& method = require_method(pruner.method());
+  if (!pruner.follows_rate()) {
+    return formatted(
+        "{} trains on what its own rule leaves: with these options the pruning rate "
+        "has no effect",
+        method.name);
+  }
+  if (method.keeps_all || pruner.keep_count() <= wanted) return {};
   return formatted(
       "a pruning rate of {} would keep {} of {} samples, fewer than there are classes: {} are "
       "kept, one per class; choose a smaller rate, or fewer classes",

@@ -83,7 +83,9 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
                                    options.pruning_rate)),
       workers_(options.threads),
       selected_(classes_->sample_count()),
-      pending_(SampleSet::all(classes_->sample_count())) {
+      pending_(SampleSet::all(classes_->sample_count())),
+      unrefreshed_(0),
+      batch_means_(classes_->sample_count()) {
   check_options(options);
 }
 
@@ -125,14 +127,23 @@ const Selection& Pruner::select(std::int64_t epoch) {
   if (epoch != epoch_) {
     make_selection(epoch, selected_, workers_);
     pending_ = selected_;
+    if (refreshes()) unrefreshed_ = left_out();
     epoch_ = epoch;
   }
   if (selection_.epoch != epoch) {
     selected_.list_ids(selection_.ids, workers_);
     weigh(selection_.ids, workers_, selection_.weights);
+    if (refreshes()) left_out().list_ids(selection_.refresh_ids, workers_);
+    selection_.rate_factor = rate_factor(epoch);
     selection_.epoch = epoch;
   }
   return selection_;
+}
+
+SampleSet Pruner::left_out() const {
+  SampleSet others = SampleSet::all(classes_->sample_count());
+  others.subtract(selected_);
+  return others;
 }
 
 void Pruner::mark_observed(const char* where, std::span<const SampleId> ids) {
@@ -197,8 +208,9 @@ void Pruner::observe_any(std::span<const SampleId> ids, std::span<const Real> lo
   if (!learns()) return mark_observed("observe", ids);
   const bool some_are_below_zero = check_losses("observe", ids, losses);
   mark_observed("observe", ids);
-  hand_over(ids, losses, !some_are_below_zero,
-            [this](auto some_ids, auto their_losses) { record(some_ids, their_losses); });
+  hand_over(ids, losses, !some_are_below_zero, [this](auto some_ids, auto their_losses) {
+    record(some_ids, batch_means_.remembered(some_ids, their_losses));
+  });
 }
 
 template <class Real>
@@ -228,9 +240,55 @@ void Pruner::observe_any_late(std::span<const SampleId> ids, std::span<const Rea
     late_ids.push_back(ids[i]);
     late_losses.push_back(losses[i]);
   }
-  hand_over<Real>(
-      late_ids, late_losses, !some_are_below_zero,
-      [this](auto some_ids, auto their_losses) { record_late(some_ids, their_losses); });
+  hand_over<Real>(late_ids, late_losses, !some_are_below_zero,
+                  [this](auto some_ids, auto their_losses) {
+                    record_late(some_ids, batch_means_.remembered(some_ids, their_losses));
+                  });
+}
+
+template <class Real>
+void Pruner::observe_any_refreshed(std::span<const SampleId> ids, std::span<const Real> losses) {
+  check_sizes("observe_refreshed", ids.size(), losses.size());
+  if (!refreshes()) {
+    throw InvalidArgument(
+        formatted("observe_refreshed: {} with these options asks for no forward pass over samples "
+                  "that it leaves out",
+                  method_));
+  }
+  if (epoch_ < 0) {
+    throw InvalidArgument(
+        "observe_refreshed: nothing is selected yet, so nothing was left out; call select first");
+  }
+  const bool some_are_below_zero = check_losses("observe_refreshed", ids, losses);
+  mark_refreshed(ids);
+  hand_over(ids, losses, !some_are_below_zero, [this](auto some_ids, auto their_losses) {
+    record_late(some_ids, batch_means_.remembered(some_ids, their_losses));
+  });
+}
+
+void Pruner::mark_refreshed(std::span<const SampleId> ids) {
+  check_that_ids_exist("observe_refreshed", ids);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (unrefreshed_.erase_present(ids[i])) continue;
+    for (const SampleId id : ids.first(i)) unrefreshed_.insert(id);
+    throw InvalidArgument(formatted(
+        "observe_refreshed: sample {} is not one to refresh in epoch {}, or was refreshed "
+        "before; give each of refresh_ids once; nothing was recorded",
+        ids[i], epoch_));
+  }
+}
+
+void Pruner::average_batches(double decay) { batch_means_.turn_on(decay); }
+
+void Pruner::observe_batch(std::span<const SampleId> ids, double mean_loss) {
+  const bool begins = learns() && !batch_means_.is_on();
+  if (begins) average_batches();
+  try {
+    observe(ids, std::vector<double>(ids.size(), mean_loss));
+  } catch (...) {
+    if (begins) batch_means_ = BatchMeans(classes_->sample_count());
+    throw;
+  }
 }
 
 void Pruner::observe(std::span<const SampleId> ids, std::span<const float> losses) {
@@ -247,6 +305,14 @@ void Pruner::observe_late(std::span<const SampleId> ids, std::span<const float> 
 
 void Pruner::observe_late(std::span<const SampleId> ids, std::span<const double> losses) {
   observe_any_late(ids, losses);
+}
+
+void Pruner::observe_refreshed(std::span<const SampleId> ids, std::span<const float> losses) {
+  observe_any_refreshed(ids, losses);
+}
+
+void Pruner::observe_refreshed(std::span<const SampleId> ids, std::span<const double> losses) {
+  observe_any_refreshed(ids, losses);
 }
 
 void Pruner::pass_over(std::span<const SampleId> ids) {
@@ -297,6 +363,11 @@ void Pruner::list_all_state(StateFields& fields) {
   fields.number("epoch", epoch_);
   fields.samples("selected", selected_);
   fields.samples("pending", pending_);
+  if (refreshes()) {
+    if (unrefreshed_.sample_count() == 0) unrefreshed_ = SampleSet(classes_->sample_count());
+    fields.samples("unrefreshed", unrefreshed_);
+  }
+  batch_means_.list_state(fields);
   list_state(fields);
 }
 
@@ -328,18 +399,31 @@ void Pruner::read_all_state(StateFields& fields, const std::string& where) {
   }
 }
 
-void Pruner::load(const std::filesystem::path& path) {
-  const std::string where = formatted("load_state \"{}\"", path.string());
-  read_state_file(path, identity(), [&](StateFields& fields) { read_all_state(fields, where); });
+template <class Read>
+void Pruner::replace_state(const Read& read) {
+  const BatchMeans before = batch_means_;
+  try {
+    read();
+  } catch (...) {
+    batch_means_ = before;
+    throw;
+  }
   selection_ = {};
   clipped_part_ = 0;
 }
 
+void Pruner::load(const std::filesystem::path& path) {
+  const std::string where = formatted("load_state \"{}\"", path.string());
+  replace_state([&] {
+    read_state_file(path, identity(), [&](StateFields& fields) { read_all_state(fields, where); });
+  });
+}
+
 void Pruner::set_state(std::span<const std::byte> bytes) {
-  decode_state(bytes, identity(),
-               [&](StateFields& fields) { read_all_state(fields, "load_state"); });
-  selection_ = {};
-  clipped_part_ = 0;
+  replace_state([&] {
+    decode_state(bytes, identity(),
+                 [&](StateFields& fields) { read_all_state(fields, "load_state"); });
+  });
 }
 
 }  // namespace rcap

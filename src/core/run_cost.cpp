@@ -5,7 +5,8 @@ namespace rcap {
 EpochCost planned_cost(const MethodInfo& method, const PrunerOptions& options, double kept_part,
                        std::int64_t epochs) {
   const auto all = static_cast<double>(epochs);
-  if (method.keeps_all) return {.trained = all};
+  // What a rule of its own leaves is not known in advance, but it is not more than everything.
+  if (method.keeps_all || method.budget(options) == Budget::None) return {.trained = all};
   switch (method.first_pass(options)) {
     case FirstPass::None:
       return {.trained = kept_part * all};

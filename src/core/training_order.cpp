@@ -146,6 +146,8 @@ class BucketSort {
 
 void put_in_training_order(const Selection& selection, std::uint64_t seed, Selection& ordered) {
   ordered.epoch = selection.epoch;
+  ordered.refresh_ids = selection.refresh_ids;
+  ordered.rate_factor = selection.rate_factor;
   ordered.ids.resize(selection.ids.size());
   ordered.weights.resize(selection.weights.size());
   BucketSort(selection.ids, selection.weights, RandomStream(seed, Purpose::Order, selection.epoch))

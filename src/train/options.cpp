@@ -36,6 +36,8 @@ std::string methods_that(bool (*are_meant)(const MethodInfo&)) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+bool meets_rate_late(const MethodInfo& method) { return method.budget({}) == Budget::WholeRun; }
+
 bool needs_scores(std::string_view method) {
   const MethodInfo* info = find_method(method);
   return info != nullptr && info->needs_scores != Scores::None;
@@ -107,9 +109,9 @@ void list_selection_options(OptionFields& fields, TrainOptions& options) {
   fields
       .flag("meet_rate", options.meet_rate,
             "infobatch: shorten the run to the pruning rate; off: as published")
-      .applies_if(prunes && method != nullptr && !method->meets_rate,
-                  fmt::format("is for methods that do not meet the pruning rate every epoch: {}",
-                              methods_that([](auto& m) { return !m.meets_rate; })));
+      .applies_if(prunes && method != nullptr && meets_rate_late(*method),
+                  fmt::format("is for methods that meet the pruning rate by the end of a run: {}",
+                              methods_that(meets_rate_late)));
   fields
       .number("loss_scale", options.loss_scale, "F",
               "factor of the losses that the method gets; training itself does not change",

@@ -39,6 +39,7 @@ constexpr NamedSeconds Parts[] = {
     {"data_wait", &Seconds::data_wait},
     {"train", &Seconds::train},
     {"observe", &Seconds::observe},
+    {"refresh", &Seconds::refresh},
     {"evaluate", &Seconds::evaluate},
     {"checkpoint", &Seconds::checkpoint},
 };
@@ -103,7 +104,11 @@ void to_json(Json& json, const Seconds& seconds) {
 }
 
 void from_json(const Json& json, Seconds& seconds) {
-  for (const NamedSeconds& part : Parts) seconds.*part.value = json.at(part.name).get<double>();
+  for (const NamedSeconds& part : Parts) {
+    // Runs of older versions refreshed nothing.
+    const bool may_lack = part.value == &Seconds::refresh && !json.contains(part.name);
+    seconds.*part.value = may_lack ? 0 : json.at(part.name).get<double>();
+  }
 }
 
 void to_json(Json& json, const EpochRecord& record) {

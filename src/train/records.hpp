@@ -30,6 +30,7 @@ struct Seconds {
   double data_wait = 0;     ///< until a batch was ready
   double train = 0;         ///< forward, backward, update
   double observe = 0;       ///< handing losses to the pruner
+  double refresh = 0;       ///< losses of samples that the epoch left out
   double evaluate = 0;
   double checkpoint = 0;
 

@@ -176,11 +176,16 @@ void Session::tell_all_losses() {
   tell_arrived_losses();
 }
 
-void Session::tell_losses(std::span<const SampleId> ids, std::span<const float> losses) {
-  if (options_.loss_scale == 1) return pruner_->observe(ids, losses);
+template <class Use>
+void Session::scale_losses(std::span<const float> losses, Use&& use) const {
+  if (options_.loss_scale == 1) return use(losses);
   std::vector<double> scaled(losses.begin(), losses.end());
   for (double& loss : scaled) loss *= options_.loss_scale;
-  pruner_->observe(ids, scaled);
+  use(std::span<const double>(scaled));
+}
+
+void Session::tell_losses(std::span<const SampleId> ids, std::span<const float> losses) {
+  scale_losses(losses, [&](auto scaled) { pruner_->observe(ids, scaled); });
 }
 
 std::optional<EpochRecord> Session::train_epoch(const AfterBatch& after_batch) {
@@ -220,6 +225,7 @@ std::optional<EpochRecord> Session::train_epoch(const AfterBatch& after_batch) {
     const Stopwatch watch(state_.epoch_seconds.train);
     tell_all_losses();
   }
+  refresh();
   record.lr = learning_rate_;
   record.train_loss = loss_sum() / static_cast<double>(record.selected);
   for (std::size_t j = 0; j < record.class_counts.size(); ++j) {
@@ -238,7 +244,7 @@ void Session::train_batch(const Batch& batch, std::span<const float> weights,
     const Stopwatch watch(state_.epoch_seconds.train);
     const RandomStream dropout(options_.seed, Purpose::Dropout, position.epoch);
     PendingCopy losses = engine_.forward(batch, weights, dropout.bits(position.batch));
-    learning_rate_ = schedule_.learning_rate(position);
+    learning_rate_ = schedule_.learning_rate(position) * ordered_.rate_factor;
     engine_.update(learning_rate_);
     expect_losses(batch, position, std::move(losses));
   }
@@ -267,22 +273,48 @@ void Session::check_losses(std::span<const SampleId> sample_ids, std::span<const
 }
 
 template <class Use>
-void Session::for_each_batch(const Split& split, Use&& use) {
+void Session::for_each_batch(const Split& split, std::span<const SampleId> ids,
+                             std::string_view phase, Use&& use) {
   BatchReader reader(split, Transform(plain_transform(options_, dataset_)),
                      reading(evaluation_batch(reader_.shape())));
-  const std::vector<SampleId> ids = all_ids(split);
   reader.start(ids, 0, std::nullopt);
   std::int64_t samples = 0;
   while (const Batch* batch = reader.next()) {
     use(*batch);
     samples += static_cast<std::int64_t>(batch->ids.size());
-    report("evaluating", samples, split.size());
+    report(phase, samples, static_cast<std::int64_t>(ids.size()));
   }
+}
+
+template <class Use>
+void Session::for_each_loss(const Split& split, std::span<const SampleId> ids,
+                            std::string_view phase, Use&& use) {
+  const Position position{state_.epoch, state_.batch, batches_, state_.step};
+  std::vector<BatchLosses> batches;
+  for_each_batch(split, ids, phase, [&](const Batch& batch) {
+    batches.push_back(
+        {{batch.ids.begin(), batch.ids.end()}, position, engine_.evaluation_losses(batch)});
+  });
+  for (BatchLosses& batch : batches) {
+    const auto losses = batch.losses.values<float>();
+    check_losses(batch.ids, losses, position);
+    use(std::span<const SampleId>(batch.ids), losses);
+  }
+  count_forward(static_cast<std::int64_t>(ids.size()));
+}
+
+void Session::refresh() {
+  if (!pruner_->refreshes() || state_.epoch + 1 >= options_.epochs) return;
+  const Stopwatch watch(state_.epoch_seconds.refresh);
+  for_each_loss(train_, pruner_->unrefreshed_ids(), "refreshing", [this](auto ids, auto losses) {
+    scale_losses(losses, [&](auto scaled) { pruner_->observe_refreshed(ids, scaled); });
+  });
 }
 
 std::vector<ClassId> Session::predict(const Split& split) {
   std::vector<PendingCopy> batches;
-  for_each_batch(split, [&](const Batch& batch) { batches.push_back(engine_.predict(batch)); });
+  for_each_batch(split, all_ids(split), "evaluating",
+                 [&](const Batch& batch) { batches.push_back(engine_.predict(batch)); });
   std::vector<ClassId> predictions;
   predictions.reserve(static_cast<std::size_t>(split.size()));
   for (PendingCopy& batch : batches) {
@@ -296,23 +328,14 @@ std::vector<ClassId> Session::predict(const Split& split) {
 std::vector<double> Session::class_losses(const Split& split) {
   const auto groups = groups_of(split, options_.group_by);
   const auto class_count = static_cast<std::size_t>(pruner_->classes().class_count());
-  const Position position{state_.epoch, state_.batch, batches_, state_.step};
-  std::vector<BatchLosses> batches;
-  for_each_batch(split, [&](const Batch& batch) {
-    batches.push_back(
-        {{batch.ids.begin(), batch.ids.end()}, position, engine_.evaluation_losses(batch)});
-  });
   std::vector<double> sums(class_count), sizes(class_count);
-  for (BatchLosses& batch : batches) {
-    const auto losses = batch.losses.values<float>();
-    check_losses(batch.ids, losses, position);
+  for_each_loss(split, all_ids(split), "evaluating", [&](auto ids, auto losses) {
     for (std::size_t i = 0; i < losses.size(); ++i) {
-      const auto j = static_cast<std::size_t>(groups[static_cast<std::size_t>(batch.ids[i])]);
+      const auto j = static_cast<std::size_t>(groups[static_cast<std::size_t>(ids[i])]);
       sums[j] += static_cast<double>(losses[i]);
       ++sizes[j];
     }
-  }
-  count_forward(split.size());
+  });
   std::ranges::transform(sums, sizes, sums.begin(), std::divides{});  // 0 / 0 is NaN
   return sums;
 }

@@ -82,9 +82,16 @@ class Session {
 
   /// How batches are read for the device.
   [[nodiscard]] BatchReader::Options reading(std::int64_t batch_size) const;
-  /// Calls `use(batch)` for every batch of a split, prepared as for an evaluation.
+  /// Calls `use(batch)` for every batch of these samples of a split, prepared as for an evaluation.
+  /// @param phase  its name in a progress bar
   template <class Use>
-  void for_each_batch(const Split& split, Use&& use);
+  void for_each_batch(const Split& split, std::span<const SampleId> ids, std::string_view phase,
+                      Use&& use);
+  /// The losses of these samples of a split, in an evaluation, batch by batch.
+  /// @throws InvalidArgument  a loss that is not finite
+  template <class Use>
+  void for_each_loss(const Split& split, std::span<const SampleId> ids, std::string_view phase,
+                     Use&& use);
   void count_forward(std::int64_t samples);
   /// Gives the pruner the errors of the classes on held-out samples, if it uses them.
   void tell_class_errors();
@@ -94,6 +101,12 @@ class Session {
   /// The same, but waits for those that have not arrived.
   void tell_all_losses();
   void tell_losses(std::span<const SampleId> ids, std::span<const float> losses);
+  /// Calls `use` with the losses as the pruner is to get them.
+  template <class Use>
+  void scale_losses(std::span<const float> losses, Use&& use) const;
+  /// Gives the pruner the losses of samples that the epoch left out, if it wants them and another
+  /// epoch is to come: a forward pass as in an evaluation.
+  void refresh();
   void train_batch(const Batch& batch, std::span<const float> weights, const Position& position);
   void check_losses(std::span<const SampleId> ids, std::span<const float> losses,
                     const Position& position) const;

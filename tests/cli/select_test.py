@@ -50,7 +50,8 @@ class Selecting(CliTest):
     def method_options(self, method):
         needed = {"margins": ["--scores", "scores.npy"], "divergences": ["--scores", "scores.npy"],
                   "recalls": ["--recalls", "recalls.npy"], "none": []}[METHODS[method]["needs_scores"]]
-        return needed + {"infobatch": ["--epochs", 10]}.get(method, [])
+        needs_epochs = method in ("infobatch", "seta", "kakurenbo", "dropout")
+        return needed + (["--epochs", 10] if needs_epochs else [])
 
     def initial_options(self, method):
         return ["--losses", "initial.npy"] if METHODS[method]["first_pass"] == "forward" else []
@@ -63,7 +64,8 @@ class Selecting(CliTest):
                 ids = self.get("ids.npy")
                 self.assertEqual(len(set(ids)), len(ids))
                 told_of = METHODS[method]
-                whole = told_of["keeps_all"] or not told_of["meets_rate"] or told_of["first_pass"] == "training"
+                whole = (told_of["keeps_all"] or told_of["budget"] != "every-epoch"
+                         or told_of["first_pass"] == "training")
                 self.assertEqual(len(ids), SAMPLE_COUNT if whole else 30)
                 self.assertEqual(told["class_counts"],
                                  np.bincount(self.labels[ids], minlength=CLASS_COUNT).tolist())
@@ -84,6 +86,26 @@ class Selecting(CliTest):
                     self.assertEqual(told["epoch"], epoch)
                     ids = self.get("ids.npy")
                     self.assertEqual(told["selected"], len(ids))
+
+    def test_left_out_samples_are_refreshed_from_a_whole_array_or_by_their_ids(self):
+        words = ["--method", "kakurenbo", "--epochs", 10, "--hidden", 0.5]
+        losses = np.linspace(0, 1, SAMPLE_COUNT, dtype=np.float32)
+        results = []
+        for by_ids in (False, True):
+            state = ["--state", f"{by_ids}.rcap"]
+            self.select(*words, *state)
+            self.put("losses.npy", losses)
+            said = self.rcap("select", "--labels", "labels.npy", "--out", "ids.npy", *words, *state,
+                             "--losses", "losses.npy")
+            self.assertIn("kakurenbo asks for the losses of the 107 samples that it left out", said)  # up to 0.3567
+            self.assertIn("multiply the learning rate of this epoch by 2", said)
+            self.put("losses.npy", losses[::-1].copy())
+            if by_ids:
+                self.put("all.npy", np.arange(SAMPLE_COUNT))
+            results.append(self.select(*words, *state, "--losses", "losses.npy",
+                                       *(["--ids", "all.npy"] if by_ids else [])))
+        np.testing.assert_array_equal(np.sort(results[0]), np.arange(SAMPLE_COUNT - 107))  # the easy ones are now the last
+        np.testing.assert_array_equal(results[0], results[1])
 
     def test_a_call_with_ids_equals_a_call_with_the_whole_array(self):
         start = ["--losses", "initial.npy", "--state", "s.rcap"]

@@ -74,18 +74,46 @@ class Results(TrainTest):
                 kept = SAMPLES if row["keeps_all"] else SAMPLES // 5
                 self.assertEqual((summary["n_train"], summary["keep_count"]), (SAMPLES, kept))
                 seen = SAMPLES + 2 * kept if row["first_pass"] == "training" else 3 * kept
-                if not row["meets_rate"]:  # every epoch, but over the whole run
+                epochs = self.epochs(method)
+                if row["budget"] == "whole-run":
                     seen = round(0.2 * 3 * math.ceil(SAMPLES / 64)) * 64
+                elif row["budget"] == "none":
+                    seen = sum(epoch["selected"] for epoch in epochs)
                 self.assertEqual(summary["samples_seen"], seen)
+                refreshed = sum(SAMPLES - epoch["selected"] for epoch in epochs[:-1]) if row["refreshes"] else 0
                 # Three epochs on everything; metriq measures recalls on the tenth that it holds out.
                 scoring = {"ccs": (3 * SAMPLES, 0), "tdds": (3 * SAMPLES, 0),
                            "metriq": (3 * SAMPLES * 9 // 10, 3 * SAMPLES // 10)}.get(method, (0, 0))
                 initial = SAMPLES if row["first_pass"] == "forward" else 0
                 self.assertEqual((summary["trained_samples"], summary["forward_samples"]),
-                                 (seen + scoring[0], initial + scoring[1]))
+                                 (seen + scoring[0], initial + refreshed + scoring[1]))
                 self.assertGreater(summary["average_group_accuracy"], 0.15)
                 self.assertEqual(summary["seconds"]["scoring"] > 0, row["needs_scores"] != "none")
                 self.assertEqual(summary["seconds"]["initial_pass"] > 0, row["first_pass"] == "forward")
+
+    def test_a_pruning_rate_without_effect_is_told(self):
+        result = self.run_rcap(*SYNTHETIC, "--method", "kakurenbo", "--epochs", 1, "--out", "k")
+        self.assertIn("with these options the pruning rate has no effect", result.stdout + result.stderr)
+
+    def test_left_out_samples_are_refreshed_unless_it_is_turned_off(self):
+        words = ("--method", "dropout", "--confidence", 0.2, "--epochs", 5, "--evaluate-every", 5)
+        fresh = self.train_synthetic("fresh", *words)
+        stale = self.train_synthetic("stale", *words, "--refresh", "off")
+        left_out = [SAMPLES - epoch["selected"] for epoch in self.epochs("fresh")]
+        self.assertGreater(left_out[1], 0)
+        self.assertEqual(left_out[-1], 0)
+        self.assertEqual((fresh["forward_samples"], stale["forward_samples"]), (sum(left_out), 0))
+        self.assertGreater(fresh["seconds"]["refresh"], 0)
+        # A sample that was dropped is not seen again, so the epochs get smaller and smaller.
+        sizes = [epoch["selected"] for epoch in self.epochs("stale")][:-1]
+        self.assertEqual(sizes, sorted(sizes, reverse=True))
+
+    def test_kakurenbo_raises_the_rate_of_epochs_that_may_hide(self):
+        words = ("--method", "kakurenbo", "--hidden", 0.4, "--epochs", 2, "--schedule", "constant", "--lr", 0.01)
+        self.train_synthetic("k", *words)
+        first, second = (epoch["lr"] for epoch in self.epochs("k"))
+        self.assertAlmostEqual(first, 0.01)
+        self.assertAlmostEqual(second, 0.01 / (1 - 0.4 * 0.8))  # half of the run is over: 0.8 of what is hidden at most
 
     def test_held_out_samples_are_left_alone(self):
         for method in ["rcap", *(name for name, row in methods().items() if row["needs_scores"] != "none")]:

@@ -33,6 +33,10 @@ inline PrunerOptions options_for(const ClassIndex& classes) {
   options.common.pruning_rate = 0.7;
   options.common.seed = 27;
   options.infobatch.epochs = 20;
+  options.seta.epochs = 20;
+  options.kakurenbo.epochs = 20;
+  options.dropout.epochs = 20;
+  options.ies.threshold = 0.5;
   options.ucb.period = 3;
   options.epsilon_greedy.period = 3;
   for (SampleId id = 0; id < classes.sample_count(); ++id) {
@@ -88,18 +92,43 @@ inline std::vector<Variant> all_variants() {
                       }});
   variants.push_back(
       {"infobatch_budget", "infobatch", [](PrunerOptions& o) { o.infobatch.batch_size = 64; }});
+  variants.push_back({"seta_groups", "seta", [](PrunerOptions& o) {
+                        o.seta.budget = false;
+                        o.seta.random_pruning = 0.2;
+                      }});
+  variants.push_back({"seta_short", "seta", [](PrunerOptions& o) {
+                        o.seta.epochs = 6;
+                        o.seta.groups = 4;
+                        o.seta.random_pruning = 0.1;
+                      }});
+  variants.push_back({"kakurenbo_stale", "kakurenbo", [](PrunerOptions& o) {
+                        o.kakurenbo.refresh = false;
+                        o.kakurenbo.hidden = 0.5;
+                      }});
+  variants.push_back(
+      {"dropout_srd", "dropout", [](PrunerOptions& o) { o.dropout.rule = DropoutRule::Srd; }});
+  variants.push_back({"dropout_smrd_stale", "dropout", [](PrunerOptions& o) {
+                        o.dropout.rule = DropoutRule::Smrd;
+                        o.dropout.refresh = false;
+                      }});
+  variants.push_back({"ies_stale", "ies", [](PrunerOptions& o) { o.ies.refresh = false; }});
   variants.push_back({"rs2replace_stratified", "rs2-replace",
                       [](PrunerOptions& o) { o.rs2_replace.stratified = true; }});
   return variants;
 }
 
+inline PrunerOptions options_of(const Variant& variant, const ClassIndex& classes) {
+  PrunerOptions options = options_for(classes);
+  variant.adjust(options);
+  return options;
+}
+
 inline std::unique_ptr<Pruner> make_variant(const Variant& variant,
                                             const std::shared_ptr<const ClassIndex>& classes,
                                             int threads = 1, std::uint64_t seed = 27) {
-  PrunerOptions options = options_for(*classes);
+  PrunerOptions options = options_of(variant, *classes);
   options.common.threads = threads;
   options.common.seed = seed;
-  variant.adjust(options);
   return make_pruner(variant.method, classes, options);
 }
 
@@ -123,19 +152,28 @@ inline void observe_initial_losses(Pruner& pruner) {
   pruner.observe(ids, losses_of(ids, -1));
 }
 
-/// Selects and observes the epochs [first, last); what each of them selected.
+/// Makes the forward pass that a method may want after an epoch.
+inline void refresh(Pruner& pruner, const Selection& selection) {
+  if (!pruner.refreshes()) return;
+  pruner.observe_refreshed(selection.refresh_ids,
+                           losses_of(selection.refresh_ids, selection.epoch));
+}
+
+/// Selects, observes and refreshes the epochs [first, last); what each of them selected.
 inline std::vector<Selection> run_epochs(Pruner& pruner, std::int64_t first, std::int64_t last) {
   std::vector<Selection> selections;
   for (std::int64_t epoch = first; epoch < last; ++epoch) {
     selections.push_back(pruner.select(epoch));
     const auto& ids = selections.back().ids;
     pruner.observe(ids, losses_of(ids, epoch));
+    refresh(pruner, selections.back());
   }
   return selections;
 }
 
 inline bool operator==(const Selection& a, const Selection& b) {
-  return a.epoch == b.epoch && a.ids == b.ids && a.weights == b.weights;
+  return a.epoch == b.epoch && a.ids == b.ids && a.weights == b.weights &&
+         a.refresh_ids == b.refresh_ids && a.rate_factor == b.rate_factor;
 }
 
 }  // namespace rcap

@@ -59,7 +59,7 @@ TEST_P(EveryMethod, KeepsExactlyItsBudgetWhenItPrunes) {
   observe_initial_losses(*pruner);
   for (const Selection& selection : run_epochs(*pruner, 0, SomeEpochs)) {
     const MethodInfo& method = require_method(GetParam().method);
-    if (!method.meets_rate) continue;
+    if (method.budget(options_of(GetParam(), *classes_)) != Budget::EveryEpoch) continue;
     const bool warms_up = method.first_pass({}) == FirstPass::Training;
     const std::int64_t expected =
         warms_up && selection.epoch == 0 ? classes_->sample_count() : pruner->keep_count();
@@ -125,7 +125,7 @@ TEST_P(EveryMethod, DrawsAnewForAnotherSeedWhereItDraws) {
   observe_initial_losses(*one);
   observe_initial_losses(*other);
   EXPECT_EQ(run_epochs(*one, 0, SomeEpochs) != run_epochs(*other, 0, SomeEpochs),
-            require_method(GetParam().method).is_random);
+            require_method(GetParam().method).is_random(options_of(GetParam(), *classes_)));
 }
 
 TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
@@ -175,8 +175,13 @@ TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
   EXPECT_TRUE(run_epochs(*pruner, 3, 6) == run_epochs(*undisturbed, 3, 6));
 }
 
-TEST_P(EveryMethod, TellsWhetherItLearnsAsItsRowDoes) {
-  EXPECT_EQ(make()->learns(), require_method(GetParam().method).learns);
+TEST_P(EveryMethod, TellsOfItselfWhatItsRowDoes) {
+  const MethodInfo& method = require_method(GetParam().method);
+  const PrunerOptions options = options_of(GetParam(), *classes_);
+  EXPECT_EQ(make()->learns(), method.learns(options));
+  EXPECT_EQ(make()->refreshes(), method.refreshes(options));
+  const bool late = method.budget(options) == Budget::WholeRun && options.infobatch.batch_size;
+  EXPECT_EQ(make()->follows_rate(), late || method.budget(options) == Budget::EveryEpoch);
 }
 
 TEST_P(EveryMethod, TakesAnyNumbersForLossesWhereItDoesNotLearn) {

@@ -58,16 +58,22 @@ TEST_P(EveryState, GoesOnInMidEpochAsIfNeverStopped) {
       const auto first = make();
       observe_initial_losses(*first);
       run_epochs(*first, 0, epoch);
-      const auto ids = first->select(epoch).ids;
+      const std::vector<SampleId> ids = first->select(epoch).ids;
+      const std::vector<SampleId> refresh_ids = first->select(epoch).refresh_ids;
       const auto seen = static_cast<std::size_t>(part * static_cast<double>(ids.size()));
       const auto before = std::span(ids).first(seen);
       const auto after = std::span(ids).subspan(seen);
       first->observe(before, losses_of(before, epoch));
+      const auto refreshed = std::span(refresh_ids).first(refresh_ids.size() / 2);
+      if (first->refreshes()) first->observe_refreshed(refreshed, losses_of(refreshed, epoch));
       // Twice in one epoch: nothing is lost by a second stop.
       const auto resumed = resume(*resume(*first));
       EXPECT_EQ(resumed->pending_count(), static_cast<std::int64_t>(after.size()));
       EXPECT_TRUE(resumed->select(epoch) == expected[static_cast<std::size_t>(epoch)]);
       resumed->observe(after, losses_of(after, epoch));
+      const auto rest = resumed->unrefreshed_ids();
+      EXPECT_EQ(rest.size(), refresh_ids.size() - refreshed.size());
+      if (resumed->refreshes()) resumed->observe_refreshed(rest, losses_of(rest, epoch));
       EXPECT_TRUE(run_epochs(*resumed, epoch + 1, 6) ==
                   std::vector(expected.begin() + epoch + 1, expected.end()));
     }

@@ -9,8 +9,12 @@
 #include "rcap/core/options.hpp"
 #include "rcap/core/pruner.hpp"
 #include "rcap/core/pruners/bandit_pruner.hpp"
+#include "rcap/core/pruners/dropout_pruner.hpp"
+#include "rcap/core/pruners/ies_pruner.hpp"
 #include "rcap/core/pruners/infobatch_pruner.hpp"
+#include "rcap/core/pruners/kakurenbo_pruner.hpp"
 #include "rcap/core/pruners/rcap_pruner.hpp"
+#include "rcap/core/pruners/seta_pruner.hpp"
 #include "rcap/core/pruners/uniform_pruners.hpp"
 #include "rcap/core/static_selection.hpp"
 
@@ -23,6 +27,10 @@ struct PrunerOptions {
   CommonOptions common;
   RcapOptions rcap;
   InfoBatchOptions infobatch;
+  SetaOptions seta;
+  KakurenboOptions kakurenbo;
+  DropoutOptions dropout;
+  IesOptions ies;
   BanditOptions ucb = BanditOptions::ucb();
   BanditOptions epsilon_greedy = BanditOptions::epsilon_greedy();
   Rs2Options rs2;
@@ -48,16 +56,26 @@ enum class FirstPass {
   Training,  ///< an epoch on everything
 };
 
+/// How a method meets the pruning rate.
+enum class Budget {
+  EveryEpoch,  ///< it keeps `keep_count` samples in every epoch that it prunes
+  WholeRun,    ///< by the end of the run, if it is told the batch size
+  None,        ///< not at all: its own rule decides how many samples are left
+};
+
 /// What the rest of the program knows about a method: its row in `make_pruner.cpp`.
 struct MethodInfo {
   std::string_view name;         ///< "rs2-replace"
   std::string_view python_name;  ///< of its class in Python: "RS2Replace"
   std::string_view summary;      ///< one line
-  bool learns = false;           ///< its selections follow the losses it observes
-  bool is_random = true;         ///< another seed selects other samples
-  bool is_static = false;        ///< chooses once: the same subset every epoch
-  bool keeps_all = false;        ///< prunes nothing: the baseline for the others
-  bool meets_rate = true;        ///< keeps `keep_count` samples every epoch that it prunes
+  // Functions of its options, if they can depend on them:
+  using Holds = bool (*)(const PrunerOptions&);
+  Holds learns = [](const PrunerOptions&) { return false; };     ///< `Pruner::learns`
+  Holds is_random = [](const PrunerOptions&) { return true; };   ///< by seed, other samples
+  Holds refreshes = [](const PrunerOptions&) { return false; };  ///< `Pruner::refreshes`
+  bool is_static = false;  ///< chooses once: the same subset every epoch
+  bool keeps_all = false;  ///< prunes nothing: the baseline for the others
+  Budget (*budget)(const PrunerOptions&) = [](const PrunerOptions&) { return Budget::EveryEpoch; };
   Scores needs_scores = Scores::None;
   FirstPass (*first_pass)(const PrunerOptions&) = [](const PrunerOptions&) {
     return FirstPass::None;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rcap/core/batch_means.hpp"
 #include "rcap/core/class_index.hpp"
 #include "rcap/core/export.hpp"
 #include "rcap/core/options.hpp"
@@ -27,6 +28,12 @@ struct Selection {
   std::vector<SampleId> ids;
   /// The factor of each sample's loss, in the order of `ids`; empty if all are 1.
   std::vector<float> weights;
+  /// Samples that are not trained on in this epoch, but whose losses the method wants to know
+  /// before the next one: make a forward pass over them and `observe_refreshed` the losses.
+  /// Ascending; empty unless the method `refreshes`.
+  std::vector<SampleId> refresh_ids = {};
+  /// What the method multiplies the learning rate of this epoch by.
+  double rate_factor = 1;
 };
 
 /// Options that every method has.
@@ -92,6 +99,13 @@ class Pruner {
   /// Whether samples can have weights other than 1.
   [[nodiscard]] virtual bool weighs() const noexcept { return false; }
 
+  /// Whether the pruning rate says how much is kept, in every epoch or over the whole run. If not,
+  /// the method's own rule does, and `keep_count` has no meaning.
+  [[nodiscard]] virtual bool follows_rate() const noexcept { return true; }
+
+  /// Whether it wants a forward pass over the samples that it leaves out (`refresh_ids`).
+  [[nodiscard]] virtual bool refreshes() const noexcept { return false; }
+
   /// How many batches a run of `epochs` will make, for a learning rate schedule of exactly
   /// that length; empty if the method cannot tell in advance.
   /// @param epochs      0 to 2^31 - 1
@@ -155,6 +169,37 @@ class Pruner {
   ///                          passed over
   void pass_over(std::span<const SampleId> ids);
 
+  /// Records losses of samples that the current selection left out, from a forward pass after its
+  /// training (`Selection::refresh_ids`). Those that are never refreshed keep the loss they had.
+  ///
+  /// @param ids     of `refresh_ids`, each at most once an epoch
+  /// @param losses  as those of `observe`
+  /// @throws InvalidArgument  names the sample and the value; nothing is recorded
+  void observe_refreshed(std::span<const SampleId> ids, std::span<const float> losses);
+  void observe_refreshed(std::span<const SampleId> ids, std::span<const double> losses);
+  /// The samples of `refresh_ids` that have not been refreshed yet, ascending.
+  [[nodiscard]] std::vector<SampleId> unrefreshed_ids() const { return unrefreshed_.ids(); }
+
+  /// For a loss function that has only the mean of a batch: counts it as the loss of every sample
+  /// of the batch and remembers, for each sample, the moving average of the batches it was in. In
+  /// large shuffled batches the averages of hard samples stand out after some epochs. The method
+  /// then follows the averages as it would follow losses.
+  ///
+  /// From the first call on, `observe` and `observe_late` expect means of batches, too, one for
+  /// each sample.
+  ///
+  /// @param ids   of a batch, as for `observe`
+  /// @throws InvalidArgument  as `observe` does, or losses of single samples were observed before
+  void observe_batch(std::span<const SampleId> ids, double mean_loss);
+  /// Turns this on before the first batch, with another weight of the past in the moving average.
+  /// A sample's first batch counts in full.
+  ///
+  /// @param decay  0 <= decay < 1
+  /// @throws InvalidArgument  `decay` is out of range, or losses were observed before
+  void average_batches(double decay = BatchMeans::UsualDecay);
+  /// Whether it is turned on.
+  [[nodiscard]] bool averages_batches() const noexcept { return batch_means_.is_on(); }
+
   /// Whether its selections follow the class errors given to `observe_classes`.
   [[nodiscard]] virtual bool judges_classes() const noexcept { return false; }
 
@@ -203,6 +248,8 @@ class Pruner {
   virtual void weigh(std::span<const SampleId>, const Workers&, std::vector<float>& weights) {
     weights.clear();
   }
+  /// What to multiply the learning rate of `epoch` by, a function of the epoch alone.
+  [[nodiscard]] virtual double rate_factor(std::int64_t) const { return 1; }
   /// The result of `planned_batches`, which has checked the arguments.
   [[nodiscard]] virtual std::optional<std::int64_t> plan_batches(std::int64_t epochs,
                                                                  std::int64_t batch_size) const;
@@ -229,17 +276,25 @@ class Pruner {
   void observe_any(std::span<const SampleId> ids, std::span<const Real> losses);
   template <class Real>
   void observe_any_late(std::span<const SampleId> ids, std::span<const Real> losses);
+  template <class Real>
+  void observe_any_refreshed(std::span<const SampleId> ids, std::span<const Real> losses);
   /// Takes samples out of `pending_`: all of them, or none if one is refused.
   /// @param where  what a message begins with
   void mark_observed(const char* where, std::span<const SampleId> ids);
   /// Undoes the marks of the ids before `at` and says what is wrong with that one.
   [[noreturn]] void refuse(const char* where, std::span<const SampleId> ids, std::size_t at);
   void check_that_ids_exist(const char* where, std::span<const SampleId> ids) const;
+  /// Takes samples out of `unrefreshed_`: all of them, or none if one is refused.
+  void mark_refreshed(std::span<const SampleId> ids);
   [[nodiscard]] bool exists(SampleId id) const noexcept {
     return id >= 0 && id < classes_->sample_count();
   }
   [[nodiscard]] StateIdentity identity() const;
   void list_all_state(StateFields& fields);
+  /// Calls `read`, which fills the state; if it throws, all is as it was.
+  template <class Read>
+  void replace_state(const Read& read);
+  [[nodiscard]] SampleSet left_out() const;
   /// @param where  what a message begins with
   void read_all_state(StateFields& fields, const std::string& where);
 
@@ -252,7 +307,9 @@ class Pruner {
   SampleSet selected_;
   Selection selection_;  ///< `selected_` as a list, if its epoch is `epoch_`
   double clipped_part_ = 0;
-  SampleSet pending_;  ///< of `selected_` (before the first epoch: of all), not observed yet
+  SampleSet pending_;      ///< of `selected_` (before the first epoch: of all), not observed yet
+  SampleSet unrefreshed_;  ///< left out and not refreshed yet; of no samples before that matters
+  BatchMeans batch_means_;
 };
 
 }  // namespace rcap

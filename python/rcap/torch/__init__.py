@@ -16,12 +16,12 @@ Under torch.distributed every rank makes the same selection and takes its part; 
 from .._report import Report
 from ._batch_sampler import PruningBatchSampler
 from ._data import Indexed, labels_of, with_ids
-from ._initial_pass import initial_losses
+from ._initial_pass import initial_losses, refresh_losses
 from ._sampler import PruningSampler
 from ._steps import total_steps
 
-__all__ = ["PruningSampler", "PruningBatchSampler", "Indexed", "with_ids", "labels_of", "initial_losses", "total_steps",
-           "Report"]
+__all__ = ["PruningSampler", "PruningBatchSampler", "Indexed", "with_ids", "labels_of", "initial_losses",
+           "refresh_losses", "total_steps", "Report"]
 
 for _name in __all__:
     globals()[_name].__module__ = __name__  # where a reader looks for it, and pickles find it

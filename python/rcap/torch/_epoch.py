@@ -38,6 +38,7 @@ class Epoch:
     weights: torch.Tensor | None = None  # one per id, if the method has weights
     sample_count: int = 0  # of the data set
     clipped_part: float = 0.0  # of the losses that its selection follows
+    rate_factor: float = 1.0  # of the learning rate
     part: NDArray[np.int64] = dataclasses.field(default_factory=lambda: NOTHING)  # what the pass hands to this rank
     observed: int = 0  # how many samples of it this rank has observed
     batches: int = 0  # in how many calls

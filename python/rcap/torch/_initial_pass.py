@@ -1,4 +1,4 @@
-"""The pass before training, for methods that start from the loss of every sample."""
+"""Forward passes for a method: over every sample before training, and over those that an epoch left out."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -81,6 +81,39 @@ def initial_losses(model: torch.nn.Module, loader: Any, sampler: PruningSampler,
             if new.any():
                 sampler.observe(ids[new], values if new.all() else values[torch.from_numpy(new).to(values.device)])
     sampler.synchronize()
+
+
+@torch.no_grad()
+def refresh_losses(model: torch.nn.Module, loader: Any, sampler: PruningSampler, *,
+                   losses: Callable[[torch.nn.Module, Any], torch.Tensor] | None = None,
+                   device: torch.device | str | None = None) -> None:
+    """Observes the losses of samples that the epoch left out if the method asks for it; otherwise does nothing.
+
+    Kakurenbo, Dropout and IES do, unless they are made with refresh=False. The network behaves as in an evaluation.
+    Call it after the training of an epoch, on all ranks.
+
+        refresh_losses(model, sampler.refresh_loader(dataset, batch_size=256), sampler)
+
+    Args:
+        model: The network.
+        loader: What `sampler.refresh_loader` made.
+        sampler: The sampler whose pruner records the losses.
+        losses: As for `initial_losses`.
+        device: As for `initial_losses`.
+
+    Raises:
+        InvalidArgument: If a loss is negative or not finite.
+    """
+    losses = losses or _cross_entropy
+    device = device or next(model.parameters()).device
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        for batch, ids in loader:
+            sampler.observe_refreshed(ids, losses(model, _on_device(batch, device)))
+    finally:
+        for module, training in modes:
+            module.training = training
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from .. import InvalidArgument, Pruner
 from ._device_losses import Batch, DeviceLosses, can_copy_ahead, in_single_precision, on_host
 from ._epoch import NOTHING, Epoch, Phase
 from ._pass import LossLog
-from ._ranks import ROUNDING, LocalLosses, Ranks
+from ._ranks import ROUNDING, LocalLosses, Observed, Ranks, joined
 from ._watch import Watch
 
 
@@ -50,12 +50,13 @@ class Observer:
         self._copies_ahead: dict[str, bool] = {}  # by the type of a device
         self._before: _Before | None = None
         self._log: LossLog | None = None
+        self._refreshed: list[Observed] = []  # that the other ranks do not have yet
         self._is_plain = False  # whether a batch only has to be recorded; the first one of a pass is checked
         self._epoch = Epoch(-1, Phase.COMING, NOTHING)
 
     def __bool__(self) -> bool:
         """Whether this rank has observed anything that the others do not have."""
-        return bool(self._local)
+        return bool(self._local) or bool(self._refreshed)
 
     def begin_epoch(self, epoch: Epoch) -> None:
         """From now on losses belong to this epoch, or to the previous one if that was handed out completely."""
@@ -203,6 +204,30 @@ class Observer:
                 f"PruningSampler: the samples of this rank were sharded twice: the loader trains on one in {size} of "
                 f"them. {_HOW_TO_SHARE_ONCE}")
 
+    # ---- samples that were left out
+
+    def unrefreshed(self) -> NDArray[np.int64]:
+        """The samples that this rank is still to refresh."""
+        own = self._pruner.unrefreshed_ids()[self._ranks.rank::self._ranks.size]
+        return own[~np.isin(own, joined(self._refreshed)[0])]
+
+    def observe_refreshed(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], losses: torch.Tensor) -> None:
+        """Records losses of a forward pass over samples that the epoch left out."""
+        _require_losses(losses)
+        numbers = on_host(ids) if isinstance(ids, torch.Tensor) else np.asarray(ids)
+        values = on_host(in_single_precision(losses))
+        if self._ranks.size == 1:
+            self._pruner.observe_refreshed(numbers, values)
+            return
+        if len(numbers) != len(values) or not _sound(values).all():
+            raise InvalidArgument(f"observe_refreshed: {len(values)} losses for {len(numbers)} ids; give one finite "
+                                  "loss >= 0 for each; nothing was recorded")
+        strays = numbers[~np.isin(numbers, self.unrefreshed())]
+        if len(strays) > 0 or len(np.unique(numbers)) < len(numbers):
+            raise InvalidArgument(f"observe_refreshed: sample {[*strays, *numbers][0]} is not one for this rank to "
+                                  "refresh, or comes twice; give each of refresh_ids once; nothing was recorded")
+        self._refreshed.append((numbers.astype(np.int64), values))
+
     # ---- losses on an accelerator
 
     def _copies(self, device: torch.device) -> bool:
@@ -303,8 +328,12 @@ class Observer:
         if self._ranks.size == 1:
             return
         pruner = self._pruner
-        (ids, losses), (late_ids, late_losses) = self._ranks.gather(self._local.take(), {
-            "epoch": self._epoch.number, "the number of unobserved samples": pruner.pending_count})
+        refreshed, self._refreshed = joined(self._refreshed), []
+        (ids, losses), (late_ids, late_losses), (other_ids, other_losses) = self._ranks.gather(
+            (*self._local.take(), refreshed),
+            {"epoch": self._epoch.number, "the number of unobserved samples": pruner.pending_count})
+        if len(other_ids) > 0:
+            pruner.observe_refreshed(other_ids, other_losses)
         if pruner.epoch < 0:  # an initial pass may have been sharded with repeats, or not at all
             ids, first = np.unique(ids, return_index=True)
             losses = losses[first]

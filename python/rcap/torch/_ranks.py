@@ -129,7 +129,7 @@ class LocalLosses:
     @property
     def observed(self) -> Observed:
         """What was added since the last `take`."""
-        return _joined(self._batches)
+        return joined(self._batches)
 
     def expect(self, own: NDArray[np.int64], repeats: NDArray[np.int64]) -> None:
         """These samples are handed to this rank; the repeats are handed to another one as well."""
@@ -167,7 +167,7 @@ class LocalLosses:
 
     def take(self) -> tuple[Observed, Observed]:
         """Removes and returns all losses: those of this epoch, and those of the previous one."""
-        taken = _joined(self._batches), _joined(self._late)
+        taken = joined(self._batches), joined(self._late)
         self._batches, self._late = [], []
         return taken
 
@@ -195,6 +195,7 @@ class LocalLosses:
             raise InvalidArgument(f"observe: sample {first} {reason}{also}; nothing was recorded")
 
 
-def _joined(batches: Sequence[Observed]) -> Observed:
+def joined(batches: Sequence[Observed]) -> Observed:
+    """Batch after batch."""
     ids = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in batches)])
     return ids, np.concatenate([np.empty(0, np.float32), *(losses for _, losses in batches)])

@@ -267,6 +267,75 @@ class PruningSampler(Sampler[int]):
         """
         return self._observer.observe(ids, losses)
 
+    def observe_batch(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], mean_loss: torch.Tensor) -> torch.Tensor:
+        """Records the mean loss of a batch, for a loss function that does not give the losses of single samples.
+
+        The method then follows, for each sample, the moving average of the batches it was in. Use it for all batches of
+        a run, also in the pass before training, or for none.
+
+        Args:
+            ids: The ids of the samples, as the loader gave them.
+            mean_loss: One number, on any device.
+
+        Returns:
+            The loss to differentiate: times the mean weight of the batch, if the method has weights.
+
+        Raises:
+            InvalidArgument: If the loss is not a single number, is negative or not finite, or losses of single samples
+                were observed before. In that case nothing is recorded.
+        """
+        if not isinstance(mean_loss, torch.Tensor) or mean_loss.numel() != 1:
+            shape = tuple(mean_loss.shape) if isinstance(mean_loss, torch.Tensor) else type(mean_loss).__name__
+            raise InvalidArgument(f"observe_batch: mean_loss has shape {shape}; give the mean of the batch, one number")
+        if self.pruner.learns and not self.pruner.averages_batches:
+            self.pruner.average_batches()
+        return self._observer.observe(ids, mean_loss.reshape(1).expand(len(ids)).contiguous())
+
+    @property
+    def rate_factor(self) -> float:
+        """What the method multiplies the learning rate of this epoch by: 1 unless it is Kakurenbo."""
+        return self._epoch.rate_factor
+
+    @property
+    def refresh_ids(self) -> NDArray[np.int64]:
+        """The samples that this rank is to refresh before the next epoch; none unless the method asks for it."""
+        if not self.pruner.refreshes or self._epoch.phase is Phase.COMING or self._ahead is not None:
+            return NOTHING
+        return self._observer.unrefreshed()
+
+    def refresh_loader(self, dataset: Any, **options: Any) -> DataLoader[Any]:
+        """A loader that yields `(batch, ids)` of the samples to refresh, after the training of an epoch.
+
+            for (x, y), ids in sampler.refresh_loader(dataset, batch_size=256):
+                with torch.no_grad():
+                    sampler.observe_refreshed(ids, F.cross_entropy(model(x), y, reduction="none"))
+
+        Args:
+            dataset: The data set whose labels the pruner has.
+            **options: Options of the DataLoader.
+
+        Raises:
+            InvalidArgument: If the data set has another number of samples.
+        """
+        options["collate_fn"] = with_ids(options.get("collate_fn"))
+        ids: Any = self.refresh_ids.tolist()  # a sequence, where DataLoader's types say Sampler
+        return DataLoader(Indexed(dataset, self), sampler=ids, **options)
+
+    def observe_refreshed(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], losses: torch.Tensor) -> None:
+        """Records losses of samples that the epoch left out, from a forward pass after its training.
+
+        Some methods (Kakurenbo, Dropout, IES) follow them. Samples that are not refreshed keep the loss they had.
+
+        Args:
+            ids: Of `refresh_ids`, each once.
+            losses: One loss for each id, on any device.
+
+        Raises:
+            InvalidArgument: If the method did not ask for these samples, or a loss is negative or not finite. In that
+                case nothing is recorded.
+        """
+        self._observer.observe_refreshed(ids, losses)
+
     def observe_classes(self, errors: torch.Tensor | NDArray[Any] | Sequence[float]) -> None:
         """Records the error of every class on held-out data; RCAP's robust rule follows these from then on.
 
@@ -381,7 +450,7 @@ class PruningSampler(Sampler[int]):
         selection = self.pruner.select_in_order(number)
         weights = None if selection.weights is None else torch.from_numpy(selection.weights)
         return Epoch(number, Phase.SELECTED, selection.ids, weights, self.pruner.sample_count,
-                     self.pruner.clipped_part)
+                     self.pruner.clipped_part, selection.rate_factor)
 
     def _pending_count(self) -> int:
         """How many samples of the epoch have not been observed; the pruner itself may be an epoch ahead."""

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/by_value.hpp"
 #include "core/chunks.hpp"
 #include "core/prefetch.hpp"
 #include "rcap/core/class_budget.hpp"
@@ -27,15 +28,6 @@ double mean_of(std::span<const float> values, const Workers& workers) {
         values.begin() + chunks.begin(chunk), values.begin() + chunks.end(chunk), 0.0);
   });
   return std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(values.size());
-}
-
-SampleSet samples_below(std::span<const float> values, double mean) {
-  SampleSet below(static_cast<std::int64_t>(values.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    below.words()[i / 64] |= static_cast<std::uint64_t>(static_cast<double>(values[i]) < mean)
-                             << (i % 64);
-  }
-  return below;
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ class InfoBatchPruner final : public Pruner {
                   const InfoBatchOptions& options);
 
   [[nodiscard]] bool weighs() const noexcept override { return true; }
+  [[nodiscard]] bool follows_rate() const noexcept override { return total_batches_.has_value(); }
 
  private:
   /// Known in budget mode only, for the epochs and the batch size of the options.
