@@ -168,7 +168,8 @@ MadePruner make(const MethodInfo& method, nb::handle labels, const nb::kwargs& g
   take_array(method, arguments, options);
   take_options(method, arguments, options);
   MadePruner made{method.make(classes_of(labels, class_count), options), std::move(options)};
-  const std::string remark = remark_on_budget(*made.pruner, made.options.common.pruning_rate);
+  const std::string remark = remark_on_budget(*made.pruner, made.options.common.pruning_rate,
+                                              given.contains("pruning_rate"));
   if (!remark.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, remark.c_str(), 1) != 0) {
     throw nb::python_error();
   }

@@ -283,9 +283,39 @@ def watch(folder):
     assert resumed.report().as_dict() == report.as_dict()
 
 
+def refuse_to_refresh(sampler, ids, losses, text):
+    refused(lambda: sampler.observe_refreshed(ids, torch.tensor(losses, dtype=torch.float32)), text)
+
+
+def refreshes(_):
+    """Each rank refreshes its part of what the epoch left out; together they know what one process would."""
+    options = {"epochs": 10, "hidden": 0.5, "confidence": 0.5}
+    alone = rcap.Kakurenbo(LABELS, seed=5, **options)
+    sampler = PruningSampler(rcap.Kakurenbo(LABELS, seed=5, **options))
+    for epoch in range(EPOCHS):
+        sampler.set_epoch(epoch)
+        for batch in torch.tensor(list(sampler)).split(BATCH):
+            sampler.observe(batch, losses_of(batch.numpy(), epoch))
+        selection = alone.select(epoch)
+        alone.observe(selection.ids, losses_of(selection.ids, epoch).numpy())
+        alone.observe_refreshed(selection.refresh_ids, losses_of(selection.refresh_ids, epoch).numpy())
+        own = sampler.refresh_ids
+        assert sorted(itertools.chain(*of_all_ranks(own.tolist()))) == selection.refresh_ids.tolist()
+        if epoch == 1:
+            assert len(selection.refresh_ids) > 0
+            refuse_to_refresh(sampler, selection.ids[:1], [1], "not one for this rank")
+            refuse_to_refresh(sampler, np.repeat(own[:1], 2), [1, 1], "comes twice")
+            refuse_to_refresh(sampler, own[:1], [-1], "finite loss >= 0")
+        sampler.observe_refreshed(own, losses_of(own, epoch))
+        assert len(sampler.refresh_ids) == 0
+        sampler.synchronize()
+        assert sampler.pruner.state() == alone.state(), epoch
+
+
 JOBS = {"once": run_once, "stop": stop_in_the_middle, "go-on": go_on, "crash": crash_once, "disagree": disagree,
         "mistakes": mistakes, "late": late, "skips": skips, "ahead": ahead, "shared twice": shared_twice,
-        "lengths": lengths, "initial": initial_pass, "watch": watch, "matrix": lambda _: run_matrix()}
+        "lengths": lengths, "initial": initial_pass, "watch": watch, "refreshes": refreshes,
+        "matrix": lambda _: run_matrix()}
 
 if __name__ == "__main__":
     made_before = PruningSampler(rcap.RS2(LABELS))

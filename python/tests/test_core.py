@@ -15,7 +15,8 @@ import rcap
 LABELS = np.array([0] * 60 + [1] * 30 + [2] * 10)
 LOSSES = np.random.default_rng(0).uniform(0.1, 3, len(LABELS)).astype(np.float32)
 SCORES = np.random.default_rng(1).uniform(0, 1, len(LABELS)).astype(np.float32)
-OPTIONS = {"infobatch": {"epochs": 4}, "ccs": {"scores": SCORES}, "tdds": {"scores": SCORES},
+NEEDS_EPOCHS = ["infobatch", "seta", "kakurenbo", "dropout"]
+OPTIONS = {**{method: {"epochs": 4} for method in NEEDS_EPOCHS}, "ccs": {"scores": SCORES}, "tdds": {"scores": SCORES},
            "metriq": {"recalls": np.array([0.9, 0.5, 0.25])}}
 
 
@@ -166,7 +167,7 @@ class TestEveryMethod:
 
     @pytest.mark.skipif("RCAP_PROGRAM" not in os.environ, reason="RCAP_PROGRAM names no program to compare with")
     def test_selects_what_the_program_selects(self, method, tmp_path):
-        options = ["--epochs", "4"] if method == "infobatch" else []
+        options = ["--epochs", "4"] if method in NEEDS_EPOCHS else []
         np.save(tmp_path / "labels.npy", LABELS)
         np.save(tmp_path / "all.npy", LOSSES)
         np.save(tmp_path / "scores.npy", SCORES)

@@ -56,6 +56,10 @@ def test_a_state_of_three_ranks_goes_on_with_two(ended):
     torchrun(2, "go-on", ended)
 
 
+def test_every_rank_refreshes_its_part_of_what_was_left_out(tmp_path):
+    torchrun(2, "refreshes", tmp_path)
+
+
 def test_a_killed_rank_is_restarted_from_the_checkpoint(tmp_path):
     torchrun(2, "crash", tmp_path, restarts=1)
 

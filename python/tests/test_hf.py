@@ -88,6 +88,24 @@ def test_the_pass_before_training_computes_as_training_does(bf16, tmp_path):
     assert before == {torch.bfloat16 if bf16 else torch.float32}
 
 
+def test_samples_that_are_left_out_get_a_forward_pass_after_each_epoch_but_the_last(tmp_path):
+    passes = []
+
+    class Watching(PruningTrainer):
+        def _refresh(self):
+            before = self.sampler.refresh_ids
+            super()._refresh()
+            passes.append((self.sampler.epoch, len(before), len(self.sampler.refresh_ids)))
+
+    pruner = rcap.Kakurenbo(LABELS, epochs=EPOCHS, hidden=0.5, confidence=0.4)
+    with pytest.warns(RuntimeWarning, match="kakurenbo raises the learning rate"):
+        trainer = make_trainer("rcap", tmp_path, pruner=pruner, kind=Watching)
+    trainer.train()
+    assert [epoch for epoch, _, _ in passes] == list(range(EPOCHS - 1))
+    assert all(left == 0 for _, _, left in passes)
+    assert passes[-1][1] > 0
+
+
 def train(method, folder, checkpoint=None, **options):
     trainer = make_trainer(method, folder, **options)
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)

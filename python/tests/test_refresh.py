@@ -1,5 +1,7 @@
 """Samples that an epoch leaves out and the method wants to know of, and losses of which only the mean is known."""
 
+import warnings
+
 import numpy as np
 import pytest
 import rcap
@@ -59,6 +61,14 @@ def test_a_method_that_asks_for_nothing_gets_nothing():
         assert list(sampler.refresh_loader(data)) == []
         with pytest.raises(rcap.InvalidArgument, match="asks for no forward pass"):
             sampler.observe_refreshed([0], torch.ones(1))
+
+
+def test_a_rate_that_has_no_effect_is_told_of():
+    with pytest.warns(RuntimeWarning, match="ies trains on what its own rule leaves"):
+        rcap.IES([0, 1], pruning_rate=0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rcap.IES([0, 1])
 
 
 def test_the_network_is_in_the_mode_it_was_in():

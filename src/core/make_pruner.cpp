@@ -335,11 +335,12 @@ std::unique_ptr<Pruner> make_pruner(std::string_view method,
   return require_method(method).make(classes, options);
 }
 
-std::string remark_on_budget(const Pruner& pruner, double pruning_rate) {
+std::string remark_on_budget(const Pruner& pruner, double pruning_rate, bool rate_was_given) {
   const std::int64_t sample_count = pruner.classes().sample_count();
   const std::int64_t wanted = keep_count(sample_count, 1, pruning_rate);
   const MethodInfo& method = require_method(pruner.method());
   if (!pruner.follows_rate()) {
+    if (!rate_was_given) return {};
     return formatted(
         "{} trains on what its own rule leaves: with these options the pruning rate "
         "has no effect",

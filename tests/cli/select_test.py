@@ -104,7 +104,8 @@ class Selecting(CliTest):
                 self.put("all.npy", np.arange(SAMPLE_COUNT))
             results.append(self.select(*words, *state, "--losses", "losses.npy",
                                        *(["--ids", "all.npy"] if by_ids else [])))
-        np.testing.assert_array_equal(np.sort(results[0]), np.arange(SAMPLE_COUNT - 107))  # the easy ones are now the last
+        # The easy ones are now the last.
+        np.testing.assert_array_equal(np.sort(results[0]), np.arange(SAMPLE_COUNT - 107))
         np.testing.assert_array_equal(results[0], results[1])
 
     def test_a_call_with_ids_equals_a_call_with_the_whole_array(self):

@@ -116,8 +116,11 @@ void set_options(const OptionFields& fields, const MethodInfo& method,
                                                   const PrunerOptions& options);
 
 /// A remark for the user on how many samples are kept: every class keeps at least one, so with many
-/// classes more is kept than was asked for. Empty if there is nothing to say.
-[[nodiscard]] std::string remark_on_budget(const Pruner& pruner, double pruning_rate);
+/// classes more is kept than was asked for; and some methods do not follow the rate at all. Empty
+/// if there is nothing to say.
+/// @param rate_was_given  whether the user chose the rate
+[[nodiscard]] std::string remark_on_budget(const Pruner& pruner, double pruning_rate,
+                                           bool rate_was_given = true);
 
 }  // namespace rcap
 RCAP_API_END
