@@ -56,7 +56,7 @@ nlohmann::ordered_json to_json(const MethodInfo& method) {
   constexpr const char* ScoreKinds[] = {"none", "margins", "divergences", "recalls"};
   return {{"name", method.name},
           {"summary", method.summary},
-          {"learns", method.learns},
+          {"learns", method.learns({})},
           {"static", method.is_static},
           {"keeps_all", method.keeps_all},
           {"meets_rate", method.meets_rate},

@@ -48,6 +48,8 @@ std::span<const float> scores_of(std::string_view method, const ClassIndex& clas
   return options.scores;
 }
 
+bool always(const PrunerOptions&) { return true; }
+
 FirstPass first_pass_of_rcap(const PrunerOptions& options) {
   return needs_initial_losses(options.rcap) ? FirstPass::Forward : FirstPass::None;
 }
@@ -105,7 +107,7 @@ constexpr std::array Methods{
         .python_name = "RCAP",
         .summary =
             "splits the budget over classes by their losses, softmax(loss / beta) inside a class",
-        .learns = true,
+        .learns = always,
         .first_pass = first_pass_of_rcap,
         .list_options = list<&PrunerOptions::rcap>,
         .make = make<RcapPruner, &PrunerOptions::rcap>,
@@ -127,8 +129,8 @@ constexpr std::array Methods{
         .name = "infobatch",
         .python_name = "InfoBatch",
         .summary = "leaves out part of the samples below the mean loss, scales the rest",
-        .learns = true,
         .meets_rate = false,
+        .learns = always,
         .list_options = list<&PrunerOptions::infobatch>,
         .make = make<InfoBatchPruner, &PrunerOptions::infobatch>,
     },
@@ -136,8 +138,8 @@ constexpr std::array Methods{
         .name = "ucb",
         .python_name = "UCB",
         .summary = "highest running mean plus variance of the loss, chosen every 10 epochs",
-        .learns = true,
         .is_random = false,
+        .learns = always,
         .first_pass = first_pass_of_bandit<&PrunerOptions::ucb>,
         .list_options = list<&PrunerOptions::ucb>,
         .make = make<BanditPruner, &PrunerOptions::ucb>,
@@ -146,7 +148,7 @@ constexpr std::array Methods{
         .name = "epsilon-greedy",
         .python_name = "EpsilonGreedy",
         .summary = "highest running mean of the loss, plus a random part",
-        .learns = true,
+        .learns = always,
         .first_pass = first_pass_of_bandit<&PrunerOptions::epsilon_greedy>,
         .list_options = list<&PrunerOptions::epsilon_greedy>,
         .make = make<BanditPruner, &PrunerOptions::epsilon_greedy>,
@@ -155,8 +157,8 @@ constexpr std::array Methods{
         .name = "top-loss",
         .python_name = "TopLoss",
         .summary = "the highest remembered losses, regardless of class",
-        .learns = true,
         .is_random = false,
+        .learns = always,
         .first_pass = [](const PrunerOptions&) { return FirstPass::Forward; },
         .make = make<TopLossPruner>,
     },
@@ -197,8 +199,10 @@ constexpr std::array Methods{
     MethodInfo{
         .name = "balanced",
         .python_name = "Balanced",
-        .summary = "equal counts per class, uniform inside a class",
-        .make = make<BalancedPruner>,
+        .summary = "equal counts per class, or another class share; uniform inside a class",
+        .learns = [](const PrunerOptions& options) { return learns(options.balanced); },
+        .list_options = list<&PrunerOptions::balanced>,
+        .make = make<BalancedPruner, &PrunerOptions::balanced>,
     },
     MethodInfo{
         .name = "full",

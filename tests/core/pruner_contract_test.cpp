@@ -176,7 +176,9 @@ TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
 }
 
 TEST_P(EveryMethod, TellsWhetherItLearnsAsItsRowDoes) {
-  EXPECT_EQ(make()->learns(), require_method(GetParam().method).learns);
+  PrunerOptions options = options_for(*classes_);
+  GetParam().adjust(options);
+  EXPECT_EQ(make()->learns(), require_method(GetParam().method).learns(options));
 }
 
 TEST_P(EveryMethod, TakesAnyNumbersForLossesWhereItDoesNotLearn) {

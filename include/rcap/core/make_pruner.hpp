@@ -8,6 +8,7 @@
 #include "rcap/core/export.hpp"
 #include "rcap/core/options.hpp"
 #include "rcap/core/pruner.hpp"
+#include "rcap/core/pruners/balanced_pruner.hpp"
 #include "rcap/core/pruners/bandit_pruner.hpp"
 #include "rcap/core/pruners/infobatch_pruner.hpp"
 #include "rcap/core/pruners/rcap_pruner.hpp"
@@ -27,6 +28,7 @@ struct PrunerOptions {
   BanditOptions epsilon_greedy = BanditOptions::epsilon_greedy();
   Rs2Options rs2;
   Rs2Options rs2_replace{.replacement = true};
+  BalancedOptions balanced;
   CcsOptions ccs;
   MetriqOptions metriq;
   std::vector<float> scores;    ///< per sample, for methods that choose by `Scores`
@@ -53,12 +55,13 @@ struct MethodInfo {
   std::string_view name;         ///< "rs2-replace"
   std::string_view python_name;  ///< of its class in Python: "RS2Replace"
   std::string_view summary;      ///< one line
-  bool learns = false;           ///< its selections follow the losses it observes
   bool is_random = true;         ///< another seed selects other samples
   bool is_static = false;        ///< chooses once: the same subset every epoch
   bool keeps_all = false;        ///< prunes nothing: the baseline for the others
   bool meets_rate = true;        ///< keeps `keep_count` samples every epoch that it prunes
   Scores needs_scores = Scores::None;
+  /// Whether its selections follow the losses it observes.
+  bool (*learns)(const PrunerOptions&) = [](const PrunerOptions&) { return false; };
   FirstPass (*first_pass)(const PrunerOptions&) = [](const PrunerOptions&) {
     return FirstPass::None;
   };
