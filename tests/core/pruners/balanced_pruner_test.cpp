@@ -113,12 +113,16 @@ TEST(Balanced, JudgesSamplesThatWereNotObservedByTheMeanOfTheirClass) {
 }
 
 TEST(Balanced, LearnsNothingWhereNothingWasObserved) {
-  const auto classes = data_of_sizes({100, 100});
+  // Losses of 0 would count exp(10 / sqrt(400)) to exp(10 / sqrt(100)).
+  const auto classes = data_of_sizes({400, 100});
   BalancedPruner pruner(
-      classes, {.pruning_rate = 0.85},
-      {.class_share = BalancedShare::Domain, .share = {.reference_losses = {0, 1}}});
-  (void)pruner.select(0);
-  EXPECT_THAT(classes->count_by_class(pruner.select(1).ids), ElementsAre(15, 15));
+      classes, {.pruning_rate = 0.9},
+      {.class_share = BalancedShare::GroupDro, .share = {.eta = 1, .adjustment = 10}});
+  const Ids ids = pruner.select(0).ids;
+  EXPECT_THAT(classes->count_by_class(pruner.select(1).ids), ElementsAre(25, 25));
+  pruner.observe_late(ids, std::vector<float>(ids.size(), 0.0F));
+  // 1 : exp(1/2), so 18.88 of 50
+  EXPECT_THAT(classes->count_by_class(pruner.select(2).ids), ElementsAre(19, 31));
 }
 
 TEST(Balanced, GoesByToldErrorsOfClassesWhereThereAreAny) {
