@@ -66,7 +66,11 @@ def robust_split(classes, taken, means, budget, epochs):
     """Counts and lifts of the classes: focus 1, lift 10. At most one class may be full."""
     sizes = [len(members) for members in classes]
     errors = robust_errors(means, sizes, budget, epochs)
-    weights = [math.sqrt(k * e) for k, e in zip(taken, errors, strict=True)]
+    return split(sizes, [math.sqrt(k * e) for k, e in zip(taken, errors, strict=True)], budget)
+
+
+def split(sizes, weights, budget):
+    """Counts and lifts of classes with these weights: lift 10. At most one class may be full."""
     shares = [budget * w / sum(weights) for w in weights]
     full = [j for j, share in enumerate(shares) if share >= sizes[j]]
     for j in full:
@@ -117,6 +121,29 @@ def robust_cycle():
     print("  class errors", [round(k * e, 6) for k, e in zip(taken, errors, strict=True)])
 
 
+def group_dro_cycle():
+    """The same data by shares that grow by exp(2 times the mean loss) each epoch, without a clip; observed losses
+    0.1 (i mod 5 + twice the class)."""
+    classes = [range(30), range(30, 42), range(42, 45)]
+    losses = [single(single(0.1) * (i % 7)) for i in range(45)]
+    means = [sum(losses[i] for i in members) / len(members) for members in classes]
+    growth = [1.0] * 3
+    for epoch in range(4):
+        growth = [g * math.exp(2 * m) for g, m in zip(growth, means, strict=True)]
+        counts, lifts = split([30, 12, 3], growth, 9)
+        chances = robust_draw(classes, counts, losses, stream_start(27, SELECTION, epoch))
+        weights = [lifts[j] for j, members in enumerate(classes) for i in members if i in chances]
+        print(f"group-dro epoch {epoch}: counts {counts}, ids {sorted(chances)}")
+        print("  weights", [round(x * len(weights) / sum(weights), 6) for x in weights])
+        means = []
+        for j, members in enumerate(classes):
+            drawn = [i for i in members if i in chances]
+            for i in drawn:
+                losses[i] = single(single(0.1) * (i % 5 + 2 * j))
+            means.append(sum(losses[i] / chances[i] for i in drawn) / sum(1 / chances[i] for i in drawn))
+        print("  class errors", [round(m, 6) for m in means])
+
+
 def main():
     start = stream_start(27, SELECTION, 3)
     print("RandomStream(27, Selection, 3):", bits(start, 0), bits(start, 10**9))
@@ -134,6 +161,7 @@ def main():
         print(f"selection of epoch {epoch}:", chosen)
 
     robust_cycle()
+    group_dro_cycle()
 
 
 if __name__ == "__main__":

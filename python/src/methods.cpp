@@ -78,6 +78,32 @@ std::string text_of(nb::handle value) {
   throw nb::type_error("a string with a lone surrogate is not valid text");
 }
 
+/// A number with all of its digits; empty if it is none.
+std::string number_word(nb::handle value) {
+  if (!PyNumber_Check(value.ptr()) || PyBool_Check(value.ptr())) return {};
+  const nb::object number = nb::steal(PyNumber_Float(value.ptr()));
+  if (number.is_valid()) return nb::str(number).c_str();
+  PyErr_Clear();
+  return {};
+}
+
+/// Numbers with commas between them; nothing if they are not all numbers.
+std::optional<std::string> numbers_word(nb::handle values) {
+  if (nb::isinstance<nb::str>(values) || !PySequence_Check(values.ptr())) return std::nullopt;
+  const nb::object items = nb::steal(PySequence_List(values.ptr()));
+  if (!items.is_valid()) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  std::string words;
+  for (const nb::handle item : nb::cast<nb::list>(items)) {
+    const std::string word = number_word(item);
+    if (word.empty()) return std::nullopt;
+    words += (words.empty() ? "" : ",") + word;
+  }
+  return words;
+}
+
 /// The word for a value; numbers keep all of their digits.
 std::string word_of(const Option& option, nb::handle value) {
   const bool is_bool = PyBool_Check(value.ptr());
@@ -97,11 +123,10 @@ std::string word_of(const Option& option, nb::handle value) {
       if (nb::isinstance<nb::str>(value)) return text_of(value);
       [[fallthrough]];
     case Option::Kind::Number:
-      if (PyNumber_Check(value.ptr()) && !is_bool) {
-        const nb::object number = nb::steal(PyNumber_Float(value.ptr()));
-        if (number.is_valid()) return nb::str(number).c_str();
-        PyErr_Clear();
-      }
+      if (const std::string word = number_word(value); !word.empty()) return word;
+      break;
+    case Option::Kind::Numbers:
+      if (const auto words = numbers_word(value)) return *words;
       break;
     default:
       if (nb::isinstance<nb::str>(value)) return text_of(value);

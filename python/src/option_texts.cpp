@@ -29,6 +29,8 @@ std::string type_of(const Option& option) {
       return literal_of(option.words());
     case Option::Kind::NumberOrWord:
       return "float | " + literal_of(option.words());
+    case Option::Kind::Numbers:
+      return "collections.abc.Sequence[float]";
     default:
       return "str";
   }
@@ -48,6 +50,8 @@ std::string value_of(const Option& option) {
       return word.empty() ? "None" : word;
     case Option::Kind::Flag:
       return word == "on" ? "True" : "False";
+    case Option::Kind::Numbers:
+      return word.empty() ? "()" : "(" + word + ",)";
     default:
       return "'" + word + "'";
   }

@@ -22,7 +22,7 @@ REFUSALS = (rcap.Error, TypeError, ValueError, OverflowError)
 NUMBERS = st.one_of(st.integers(), st.floats(), st.integers(-3, 3),
                     st.sampled_from([2**31, 2**32, 2**63, 2**64, -2**63]))
 WORDS = st.one_of(st.text(max_size=8), st.just("\ud800"),
-                  st.sampled_from(["auto", "none", "robust", "paper", "mass", "forward", "log-c"]))
+                  st.sampled_from(["auto", "none", "robust", "paper", "mass", "domain", "bandit", "forward", "log-c"]))
 SHAPES = st.one_of(st.just(()), st.tuples(st.integers(0, 40)), st.tuples(st.integers(0, 4), st.integers(0, 4)))
 ARRAYS = st.one_of(
     arrays.arrays(st.one_of(arrays.scalar_dtypes(), st.sampled_from(["<i8", "<i4", "|u1", "<f4", "<f8"])), SHAPES),
@@ -31,7 +31,8 @@ ARRAYS = st.one_of(
     st.lists(NUMBERS, max_size=6), st.lists(st.integers(0, 4), min_size=1, max_size=60), st.none(), WORDS, NUMBERS,
     st.just(np.arange(12)[::-2]), st.just(np.ma.array([0, 1], mask=[0, 1])), st.just(memoryview(b"abcd")))
 OPTIONS = ["pruning_rate", "seed", "threads", "class_count", "beta", "class_share", "initial_loss", "clip", "focus",
-           "allowance", "lift", "unbias", "epochs", "batch_size", "scores", "recalls", "epsilon", "\ud800"]
+           "allowance", "lift", "unbias", "eta", "loss_power", "turns", "reference_losses", "epochs", "batch_size",
+           "scores", "recalls", "epsilon", "\ud800"]
 
 
 @THOROUGH

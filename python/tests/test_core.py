@@ -1,6 +1,7 @@
 """The crossing from Python to C++: types, shapes, errors, lifetimes, and the same selections as the program."""
 
 import os
+import pickle
 import re
 import subprocess
 import warnings
@@ -315,6 +316,21 @@ def test_first_losses_and_the_clip_may_be_numbers():
     assert pruner.clipped_part == 0.75
 
 
+def test_class_shares_of_the_literature_follow_losses_where_they_say_so():
+    assert not rcap.Balanced(LABELS).learns
+    assert not rcap.Balanced(LABELS, class_share="power").learns
+    pruner = rcap.Balanced(LABELS, pruning_rate=0.7, class_share="domain", reference_losses=(0, 0.5, np.float32(1)))
+    assert pruner.learns and pruner.weighs and pruner.judges_classes
+    ids = pruner.select(0).ids
+    np.testing.assert_array_equal(np.bincount(LABELS[ids]), [10, 10, 10])
+    pruner.observe(ids, np.array([np.log(2), 0.5, 0.5])[LABELS[ids]])  # twice the share for class 0
+    copy = pickle.loads(pickle.dumps(pruner))
+    for one in (pruner, copy):
+        np.testing.assert_array_equal(np.bincount(LABELS[one.select(1).ids]), [15, 8, 7])
+    with pytest.raises(TypeError, match="reference_losses must be collections.abc.Sequence"):
+        rcap.Balanced(LABELS, class_share="domain", reference_losses="0,1,2")
+
+
 @pytest.mark.parametrize("action, text", [
     (lambda p: rcap.RCAP(LABELS, clip="nnoe"), "clip \"nnoe\" is not a number nor one of auto, class-max, log-c, none "
                                                "(did you mean none?)"),
@@ -324,6 +340,11 @@ def test_first_losses_and_the_clip_may_be_numbers():
     (lambda p: p.observe_classes([float("nan")] * p.class_count), "the error of class 0 is nan"),
     (lambda p: rcap.RS2(LABELS).observe_classes([1.0] * p.class_count), "rs2 does not use class errors"),
     (lambda p: rcap.RCAP(LABELS, class_share="paper", allowance=3), "allowance is for the class share robust"),
+    (lambda p: rcap.RCAP(LABELS, class_share="progressive"), "class_share progressive: epochs is missing"),
+    (lambda p: rcap.Balanced(LABELS, class_share="domain", reference_losses=[1, np.nan, 2]),
+     "reference_losses[1] is nan; it must be at least 0"),
+    (lambda p: rcap.Balanced(LABELS, class_share="domain", reference_losses=np.ones(2)),
+     "2 reference_losses for 3 classes; give one per class"),
     (lambda p: rcap.RCAP(LABELS, class_share="robust", unbias=0.5), "unbias is 0.5; it must be above 1"),
     (lambda p: rcap.RCAP(LABELS, beta="warm"), "beta \"warm\" is not a number nor auto")])
 def test_what_the_robust_rule_cannot_take_is_named(action, text):

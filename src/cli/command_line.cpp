@@ -59,14 +59,15 @@ void CommandLine::flag(std::string_view name, bool& value, std::string meaning) 
   wordless_.push_back(name);
 }
 
-void CommandLine::collect(const Option& option) { collect(option, option.group(), option.word()); }
+void CommandLine::collect(const Option& option) {
+  collect({std::string(option.name()), option.value_name(), std::string(option.meaning()),
+           option.group(), option.word(), option.kind() == Option::Kind::Flag});
+}
 
-void CommandLine::collect(const Option& option, const std::string& heading,
-                          const std::string& default_word) {
-  if (std::ranges::find(collected_, option.name(), &Collected::name) != collected_.end()) return;
-  collected_.push_back({all().size(), std::string(option.name()), option.value_name(),
-                        std::string(option.meaning()), heading, default_word,
-                        option.kind() == Option::Kind::Flag});
+void CommandLine::collect(Collected option) {
+  if (std::ranges::find(collected_, option.name, &Collected::name) != collected_.end()) return;
+  option.place = all().size();
+  collected_.push_back(std::move(option));
 }
 
 void CommandLine::threads(int& value, const std::string& meaning) {

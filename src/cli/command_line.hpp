@@ -52,11 +52,17 @@ class CommandLine : public OptionFields {
     OptionFields::flag(name, value, std::move(meaning));
   }
 
+  /// An option whose words are only collected; the rest is for the help.
+  struct Collected {
+    std::string name, value_name, meaning, heading, default_word;
+    bool is_flag = false;
+    std::size_t place = 0;  ///< how many of the listed ones come before it; set by `collect`
+  };
+
   /// Options whose words are only collected, for the caller to interpret. The first
   /// one of a name counts.
-  /// @param default_word  for the help; by default that of the option
   void collect(const Option& option);
-  void collect(const Option& option, const std::string& heading, const std::string& default_word);
+  void collect(Collected option);
   void collect(const OptionFields& fields) {
     for (const Option& option : fields.all()) collect(option);
   }
@@ -79,13 +85,6 @@ class CommandLine : public OptionFields {
   void require(std::string_view name, const std::filesystem::path& value) const;
 
  private:
-  /// An option that is collected.
-  struct Collected {
-    std::size_t place;  ///< how many of the listed ones come before it
-    std::string name, value_name, meaning, heading, default_word;
-    bool is_flag;
-  };
-
   void add_to_app(const Option& option);
   void add_to_app(const Collected& option);
   void print_help() const;

@@ -250,8 +250,10 @@ constexpr std::array Methods{
     MethodInfo{
         .name = "balanced",
         .python_name = "Balanced",
-        .summary = "equal counts per class, uniform inside a class",
-        .make = make<BalancedPruner>,
+        .summary = "equal counts per class, or another class share; uniform inside a class",
+        .learns = [](const PrunerOptions& options) { return learns(options.balanced); },
+        .list_options = list<&PrunerOptions::balanced>,
+        .make = make<BalancedPruner, &PrunerOptions::balanced>,
     },
     MethodInfo{
         .name = "full",

@@ -69,6 +69,7 @@ void Option::set(std::string_view word, Reader reader) const {
 }
 
 void Option::check(Reader reader) const {
+  if (kind_ == Kind::Numbers && applies()) return check_numbers(reader);
   const bool has_range = kind_ == Kind::Number || kind_ == Kind::NumberOrWord ||
                          kind_ == Kind::Count || kind_ == Kind::OptionalCount;
   const std::string number = has_range && applies() ? word() : "";
@@ -78,6 +79,17 @@ void Option::check(Reader reader) const {
   if (!range_.holds(value)) {
     throw InvalidArgument(
         formatted("{} is {}; it must {}", spell(name_, reader), number, range_.rule()));
+  }
+}
+
+void Option::check_numbers(Reader reader) const {
+  const std::vector<std::string> numbers = split_list(word());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    double value = 0;
+    (void)read_number(numbers[i], value);  // it was written as one
+    if (range_.holds(value)) continue;
+    throw InvalidArgument(
+        formatted("{}[{}] is {}; it must {}", spell(name_, reader), i, numbers[i], range_.rule()));
   }
 }
 
@@ -225,6 +237,26 @@ Option& OptionFields::list(std::string_view name, std::vector<std::string>& valu
   option.get_ = [&value] { return first_few(value, value.size(), ","); };
   option.set_ = [&value](std::string_view word) {
     value = split_list(word);
+    return std::string();
+  };
+  return option;
+}
+
+Option& OptionFields::numbers(std::string_view name, std::vector<double>& value,
+                              std::string_view value_name, std::string meaning, Range range) {
+  Option& option = add(Option::Kind::Numbers, name, value_name, std::move(meaning), range);
+  option.get_ = [&value] {
+    std::vector<std::string> words;
+    for (const double number : value) words.push_back(formatted("{}", number));
+    return first_few(words, words.size(), ",");
+  };
+  option.set_ = [&value](std::string_view word) {
+    std::vector<double> numbers;
+    for (const std::string& one : split_list(word)) {
+      std::string complaint = parse(one, numbers.emplace_back());
+      if (!complaint.empty()) return complaint;
+    }
+    value = std::move(numbers);
     return std::string();
   };
   return option;

@@ -330,9 +330,10 @@ void Pruner::note_clipped(std::int64_t count) noexcept {
 
 void Pruner::observe_classes(std::span<const double> errors) {
   if (!judges_classes()) {
-    throw InvalidArgument(formatted(
-        "observe_classes: {} does not use class errors; rcap with class_share robust does",
-        method_));
+    throw InvalidArgument(
+        formatted("observe_classes: {} does not use class errors here; rcap with class_share "
+                  "robust does, and so do class shares that follow losses",
+                  method_));
   }
   if (std::cmp_not_equal(errors.size(), classes_->class_count())) {
     throw InvalidArgument(formatted("observe_classes: {} errors for {} classes; give one per class",

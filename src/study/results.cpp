@@ -74,7 +74,8 @@ std::vector<std::string> remarks_on(const Summary& summary) {
 }
 
 std::string method_title(const Summary& summary) {
-  if (summary.class_share.empty() || summary.class_share == "robust") return summary.method;
+  const bool is_usual = summary.class_share == "robust" || summary.class_share == "equal";
+  if (summary.class_share.empty() || is_usual) return summary.method;
   return fmt::format("{} {}", summary.method, summary.class_share);
 }
 

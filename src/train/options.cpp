@@ -368,7 +368,9 @@ PrunerOptions pruner_options_of(const TrainOptions& options) {
       {"epochs", std::to_string(options.epochs)},
       {"batch_size", options.meet_rate ? std::to_string(options.batch_size) : "none"}};
   for (const auto& [name, word] : told) {
-    if (const Option* option = fields.find(name)) option->set(word);
+    if (const Option* option = fields.find(name); option != nullptr && option->applies()) {
+      option->set(word);
+    }
   }
   return pruner;
 }

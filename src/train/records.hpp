@@ -72,7 +72,7 @@ struct Summary {
   std::string model;
   std::string group_by;  ///< "class" or "group"
   std::string method;
-  std::string class_share;  ///< of rcap; empty for other methods
+  std::string class_share;  ///< empty for methods that have none
   double pruning_rate = 0;
   std::optional<double> beta;  ///< of rcap
   std::uint64_t seed = 0;

@@ -56,6 +56,20 @@ class Selecting(CliTest):
     def initial_options(self, method):
         return ["--losses", "initial.npy"] if METHODS[method]["first_pass"] == "forward" else []
 
+    def test_every_class_share_selects_and_resumes(self):
+        needed = {"progressive": ["--epochs", 4], "deferred": ["--epochs", 4, "--defer-until", 0.25],
+                  "domain": ["--reference-losses", ",".join(["0.5"] * CLASS_COUNT)]}
+        for method in ["rcap", "balanced"]:
+            for share in ["power", "progressive", "effective-number", "deferred", "group-dro", "domain", "bandit"]:
+                with self.subTest(method=method, share=share):
+                    words = ["--method", method, "--class-share", share, "--state", f"{method}-{share}.rcap",
+                             *needed.get(share, [])]
+                    first = self.select(*words, "--epoch", 0)
+                    self.put("losses.npy", np.linspace(0, 3, len(first)))
+                    second = self.select(*words, "--epoch", 1, "--ids", "ids.npy", "--losses", "losses.npy")
+                    self.assertEqual(len(second), len(first))
+                    self.assertEqual(len(np.unique(second)), len(second))
+
     def test_every_method_selects(self):
         for method in METHODS:
             with self.subTest(method=method):
@@ -325,9 +339,20 @@ class BadInput(CliTest):
         for words, naming in [(["infobatch"], "--epochs"), (["ccs"], "--scores"), (["tdds"], "--scores"),
                               (["metriq"], "--recalls"), (["ucb", "--loss-weight", "2"], "2"),
                               (["epsilon-greedy", "--epsilon", "-1"], "-1"), (["ucb", "--period", "0"], "0"),
-                              (["ccs", "--scores", "scores.npy", "--strata", "0"], "0")]:
+                              (["ccs", "--scores", "scores.npy", "--strata", "0"], "0"),
+                              (["balanced", "--class-share", "deferred"], "class_share deferred: epochs is missing"),
+                              (["balanced", "--class-share", "domain", "--reference-losses", "1,2"],
+                               f"2 reference_losses for {CLASS_COUNT} classes"),
+                              (["balanced", "--eta", "2"], "--eta is for the class shares group-dro and domain"),
+                              (["balanced", "--class-share", "robust"], '"robust" is not one of equal, power')]:
             with self.subTest(words=words):
                 self.refuse_select("--method", *words, naming=naming)
+
+    def test_help_tells_methods_apart_where_they_share_an_option(self):
+        text = " ".join(self.rcap("select", "--help").split())
+        self.assertIn("bandit|equal", text)
+        self.assertIn("[robust; balanced: equal]", text)
+        self.assertIn("[first-loss; epsilon-greedy: one]", text)
 
     def test_an_option_of_another_method_is_refused_with_its_owners(self):
         for words, naming in [(["ucb", "--beta", 3], "ucb has no option --beta; rcap has it"),

@@ -37,6 +37,14 @@ inline PrunerOptions options_for(const ClassIndex& classes) {
   options.kakurenbo.epochs = 20;
   options.dropout.epochs = 20;
   options.ies.threshold = 0.5;
+  for (ShareOptions* share : {&options.rcap.share, &options.balanced.share}) {
+    share->epochs = 8;
+    share->loss_power = 0.5;
+    share->turns = 12;
+    for (ClassId j = 0; j < classes.class_count(); ++j) {
+      share->reference_losses.push_back(0.2 * (j + 1));
+    }
+  }
   options.ucb.period = 3;
   options.epsilon_greedy.period = 3;
   for (SampleId id = 0; id < classes.sample_count(); ++id) {
@@ -52,6 +60,48 @@ struct Variant {
   std::string method;
   void (*adjust)(PrunerOptions&) = [](PrunerOptions&) {};
 };
+
+/// Every class share of `ShareRule`, with and without the draw by losses.
+inline void add_share_variants(std::vector<Variant>& variants) {
+  variants.push_back(
+      {"rcap_power", "rcap", [](PrunerOptions& o) { o.rcap.class_share = ClassShare::Power; }});
+  variants.push_back({"rcap_progressive", "rcap",
+                      [](PrunerOptions& o) { o.rcap.class_share = ClassShare::Progressive; }});
+  variants.push_back({"rcap_effective_number", "rcap",
+                      [](PrunerOptions& o) { o.rcap.class_share = ClassShare::EffectiveNumber; }});
+  variants.push_back({"rcap_deferred", "rcap",
+                      [](PrunerOptions& o) { o.rcap.class_share = ClassShare::Deferred; }});
+  variants.push_back({"rcap_group_dro", "rcap", [](PrunerOptions& o) {
+                        o.rcap.class_share = ClassShare::GroupDro;
+                        o.rcap.min_per_class = 0;
+                      }});
+  variants.push_back(
+      {"rcap_domain", "rcap", [](PrunerOptions& o) { o.rcap.class_share = ClassShare::Domain; }});
+  variants.push_back({"rcap_bandit", "rcap", [](PrunerOptions& o) {
+                        o.rcap.class_share = ClassShare::Bandit;
+                        o.rcap.initial_loss = InitialLoss::Forward;
+                      }});
+  variants.push_back({"balanced_power", "balanced",
+                      [](PrunerOptions& o) { o.balanced.class_share = BalancedShare::Power; }});
+  variants.push_back({"balanced_square_root", "balanced", [](PrunerOptions& o) {
+                        o.balanced.class_share = BalancedShare::Power;
+                        o.balanced.share.loss_power = 0;
+                      }});
+  variants.push_back({"balanced_progressive", "balanced", [](PrunerOptions& o) {
+                        o.balanced.class_share = BalancedShare::Progressive;
+                      }});
+  variants.push_back({"balanced_effective_number", "balanced", [](PrunerOptions& o) {
+                        o.balanced.class_share = BalancedShare::EffectiveNumber;
+                      }});
+  variants.push_back({"balanced_deferred", "balanced",
+                      [](PrunerOptions& o) { o.balanced.class_share = BalancedShare::Deferred; }});
+  variants.push_back({"balanced_group_dro", "balanced",
+                      [](PrunerOptions& o) { o.balanced.class_share = BalancedShare::GroupDro; }});
+  variants.push_back({"balanced_domain", "balanced",
+                      [](PrunerOptions& o) { o.balanced.class_share = BalancedShare::Domain; }});
+  variants.push_back({"balanced_bandit", "balanced",
+                      [](PrunerOptions& o) { o.balanced.class_share = BalancedShare::Bandit; }});
+}
 
 /// Every method, some of them several ways. One line adds the next.
 inline std::vector<Variant> all_variants() {
@@ -114,6 +164,7 @@ inline std::vector<Variant> all_variants() {
   variants.push_back({"ies_stale", "ies", [](PrunerOptions& o) { o.ies.refresh = false; }});
   variants.push_back({"rs2replace_stratified", "rs2-replace",
                       [](PrunerOptions& o) { o.rs2_replace.stratified = true; }});
+  add_share_variants(variants);
   return variants;
 }
 

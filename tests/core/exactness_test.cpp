@@ -72,6 +72,22 @@ float random_loss(CaseRandom& random, int kind) {
   }
 }
 
+/// A class share of any kind, and a method that has it.
+std::string_view choose_share(CaseRandom& random, std::size_t class_count, PrunerOptions& options) {
+  constexpr auto Rules = static_cast<int>(ShareRule::Bandit) + 1;
+  ShareOptions share;
+  share.loss_power = random.uniform() < 0.5 ? 0 : 2 * random.uniform();
+  share.eta = std::exp(std::log(1e6) * random.uniform() - std::log(1e3));
+  share.epochs = random.between(1, 3);
+  share.reference_losses.assign(class_count, random.uniform());
+  options.rcap.share = share;
+  options.balanced.share = share;
+  options.rcap.class_share =
+      static_cast<ClassShare>(random.between(0, static_cast<int>(ClassShare::Power) + Rules - 1));
+  options.balanced.class_share = static_cast<BalancedShare>(random.between(0, Rules));
+  return random.uniform() < 0.7 ? "rcap" : "balanced";
+}
+
 TEST(Exactness, BudgetErrorIsZeroAndNoSampleComesTwice) {
   for (int case_number = 0; case_number < Cases; ++case_number) {
     SCOPED_TRACE(case_number);
@@ -83,15 +99,16 @@ TEST(Exactness, BudgetErrorIsZeroAndNoSampleComesTwice) {
     options.common.pruning_rate = random.uniform() < 0.1 ? 0.0 : 0.999 * random.uniform();
     options.common.seed = static_cast<std::uint64_t>(case_number);
     options.rcap.beta = std::exp(std::log(1e6) * random.uniform() - std::log(1e3));
-    options.rcap.class_share = static_cast<ClassShare>(random.between(0, 3));
-    const auto pruner = make_pruner("rcap", classes, options);
+    const std::string_view method =
+        choose_share(random, static_cast<std::size_t>(class_count), options);
+    const auto pruner = make_pruner(method, classes, options);
 
     const auto loss_kind = static_cast<int>(random.between(0, 5));
     std::vector<SampleId> ids(static_cast<std::size_t>(classes->sample_count()));
     std::iota(ids.begin(), ids.end(), 0);
     std::vector<float> losses;
     for (std::size_t i = 0; i < ids.size(); ++i) losses.push_back(random_loss(random, loss_kind));
-    pruner->observe(ids, losses);
+    if (pruner->takes_initial_losses()) pruner->observe(ids, losses);
 
     for (int epoch = 0; epoch < 2; ++epoch) {
       const Selection& selection = pruner->select(epoch);
@@ -105,6 +122,12 @@ TEST(Exactness, BudgetErrorIsZeroAndNoSampleComesTwice) {
       const auto counts = classes->count_by_class(selection.ids);
       for (std::size_t j = 0; j < counts.size(); ++j) {
         ASSERT_GE(counts[j], std::min<std::int64_t>(1, classes->class_sizes()[j])) << "class " << j;
+      }
+      if (!selection.weights.empty()) {
+        ASSERT_EQ(selection.weights.size(), selection.ids.size());
+        const double sum = std::accumulate(selection.weights.begin(), selection.weights.end(), 0.0);
+        ASSERT_NEAR(sum, static_cast<double>(budget), 1e-5 * static_cast<double>(budget));
+        ASSERT_GT(*std::ranges::min_element(selection.weights), 0);
       }
       std::vector<float> next(losses.begin(),
                               losses.begin() + static_cast<std::ptrdiff_t>(selection.ids.size()));

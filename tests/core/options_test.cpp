@@ -32,6 +32,7 @@ struct Coffee {
   std::string name;
   std::filesystem::path recipe;
   std::vector<std::string> spices;
+  std::vector<double> pours;
   std::optional<double> heat = 0.5;
   ChoiceOrNumber<Grind> grind = Grind::Coarse;
   int threads = 1;
@@ -48,6 +49,7 @@ void list_options(OptionFields& fields, Coffee& coffee) {
   fields.path("recipe", coffee.recipe, "FILE", "how it is made");
   fields.list("spices", coffee.spices, "LIST", "what is in it")
       .applies_if(coffee.roast == Roast::Dark, "is for dark roasts");
+  fields.numbers("pours", coffee.pours, "G,G,...", "of water", Range::at_least(0));
   fields.number("heat", coffee.heat, "H", "how hot", Range::between(0, 1), "auto")
       .applies_if([&coffee] { return coffee.cups > 0; }, "is for some cups");
   fields.choice("grind", coffee.grind, {"fine", "coarse"}, "MM", "how fine", Range::above(0));
@@ -118,6 +120,7 @@ TEST(Option, TakesTheWordsOfItsKind) {
   EXPECT_EQ(with("roast", "light").roast, Roast::Light);
   EXPECT_EQ(with("recipe", "a/b").recipe, "a/b");
   EXPECT_THAT(with("spices", "salt,pepper").spices, ElementsAre("salt", "pepper"));
+  EXPECT_THAT(with("pours", "30,-0.5,1e3").pours, ElementsAre(30, -0.5, 1000));
 }
 
 TEST(Option, GivesBackEveryWordItTook) {
@@ -132,7 +135,8 @@ TEST(Option, GivesBackEveryWordItTook) {
                                        {"roast", "light"},
                                        {"name", "a b"},
                                        {"recipe", "x/y z"},
-                                       {"spices", "salt,pepper"}};
+                                       {"spices", "salt,pepper"},
+                                       {"pours", "30,0.25"}};
   for (const auto& [name, word] : words) {
     Coffee coffee;
     OptionFields fields;
@@ -155,6 +159,8 @@ TEST(Option, SaysWhichWordItDoesNotTake) {
   EXPECT_EQ(refusal("grind", "corse"),
             "grind \"corse\" is not a number nor one of fine, coarse (did you mean coarse?)");
   EXPECT_EQ(refusal("milk", "yes"), "milk \"yes\" is not one of on, off");
+  EXPECT_EQ(refusal("pours", "30,much"), "pours \"much\" is not a number");
+  EXPECT_EQ(refusal("pours", "30,,5"), "pours \"\" is not a number");
   EXPECT_EQ(refusal("recipe", ""), "recipe \"\": an empty file name");
 }
 
@@ -210,6 +216,10 @@ TEST(CheckOptions, NamesTheValueOutOfRange) {
       message_of<InvalidArgument>([] { check_options(changed([](Coffee& c) { c.grind = 0.0; })); }),
       "grind is 0; it must be above 0");
   EXPECT_EQ(message_of<InvalidArgument>([] {
+              check_options(changed([](Coffee& c) { c.pours = {30, -1}; }));
+            }),
+            "pours[1] is -1; it must be at least 0");
+  EXPECT_EQ(message_of<InvalidArgument>([] {
               check_options(changed([](Coffee& c) { c.strength = std::nan(""); }),
                             Reader::CommandLine);
             }),
@@ -217,13 +227,13 @@ TEST(CheckOptions, NamesTheValueOutOfRange) {
 }
 
 TEST(DescribeOptions, TellsWhatShapesResults) {
-  EXPECT_THAT(
-      describe_options(changed([](Coffee& c) {
-        c.milk = true;
-        c.threads = 3;
-      })),
-      ElementsAre("strength=0.5", "cups=2", "seed=0", "sugar_cubes=none", "milk=on", "roast=dark",
-                  "name=none", "recipe=none", "spices=none", "heat=0.5", "grind=coarse"));
+  EXPECT_THAT(describe_options(changed([](Coffee& c) {
+                c.milk = true;
+                c.threads = 3;
+              })),
+              ElementsAre("strength=0.5", "cups=2", "seed=0", "sugar_cubes=none", "milk=on",
+                          "roast=dark", "name=none", "recipe=none", "spices=none", "pours=none",
+                          "heat=0.5", "grind=coarse"));
 }
 
 TEST(OptionFields, KeepsTheFirstOfTwoOptionsOfOneName) {

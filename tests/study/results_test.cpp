@@ -36,6 +36,18 @@ TEST(ReadResults, NamesRunsThatNoPlanNames) {
   EXPECT_EQ(results.runs[1].options[0].word, "fashion-mnist");
 }
 
+TEST(ReadResults, NamesTheClassShareUnlessItIsTheUsualOne) {
+  const TemporaryFolder folder;
+  write_run(folder.path() / "a", {.class_share = "robust"});
+  write_run(folder.path() / "b", {.class_share = "group-dro"});
+  write_run(folder.path() / "c", {.method = "balanced", .class_share = "equal"});
+  write_run(folder.path() / "d", {.method = "balanced", .class_share = "power"});
+  std::vector<std::string> names;
+  for (const RunResult& run : read_results(folder.path()).runs) names.push_back(run.method);
+  EXPECT_THAT(
+      names, testing::UnorderedElementsAre("rcap", "rcap group-dro", "balanced", "balanced power"));
+}
+
 TEST(ReadResults, KeepsAccuraciesOfDifferentSamplesApart) {
   const TemporaryFolder folder;
   write_run(folder.path() / "a", {.imbalance = 1});

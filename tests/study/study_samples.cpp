@@ -63,6 +63,9 @@ void write_run(const std::filesystem::path& folder, const SampleRun& run) {
   summary.model = "small-cnn";
   summary.group_by = "class";
   summary.method = run.method;
+  if (run.method == "balanced" && run.class_share != "robust") {
+    summary.class_share = run.class_share;
+  }
   if (run.method == "rcap") {
     summary.class_share = run.class_share;
     summary.beta = run.beta;

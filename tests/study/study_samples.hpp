@@ -10,7 +10,7 @@ namespace rcap {
 /// What a made-up run is and how it came out; everything else follows from it.
 struct SampleRun {
   std::string method = "rcap";
-  std::string class_share = "robust";  ///< of rcap
+  std::string class_share = "robust";  ///< of rcap and, if another, of balanced
   double pruning_rate = 0.9;
   double beta = 1;
   std::uint64_t seed = 0;

@@ -215,6 +215,20 @@ TEST(PrunerOptionsOf, TellTheMethodWhatTheRunKnows) {
             std::nullopt);
 }
 
+TEST(PrunerOptionsOf, TellAClassShareTheEpochsOfTheRunWhereItFollowsThem) {
+  const auto epochs_of = [](const char* method, const char* share) {
+    const std::vector<GivenOption> given{
+        {"method", method}, {"class_share", share}, {"epochs", "8"}};
+    const PrunerOptions pruner = pruner_options_of(make_options(given, Reader::Code));
+    return std::string_view(method) == "rcap" ? pruner.rcap.share.epochs
+                                              : pruner.balanced.share.epochs;
+  };
+  EXPECT_EQ(epochs_of("rcap", "robust"), std::nullopt);
+  EXPECT_EQ(epochs_of("rcap", "deferred"), 8);
+  EXPECT_EQ(epochs_of("balanced", "equal"), std::nullopt);
+  EXPECT_EQ(epochs_of("balanced", "progressive"), 8);
+}
+
 TEST(RequireWeights, KnowsWhatCannotStartFromNothing) {
   TrainOptions options;
   EXPECT_NO_THROW(require_weights(options));

@@ -8,6 +8,7 @@
 #include "rcap/core/export.hpp"
 #include "rcap/core/options.hpp"
 #include "rcap/core/pruner.hpp"
+#include "rcap/core/pruners/balanced_pruner.hpp"
 #include "rcap/core/pruners/bandit_pruner.hpp"
 #include "rcap/core/pruners/dropout_pruner.hpp"
 #include "rcap/core/pruners/ies_pruner.hpp"
@@ -35,6 +36,7 @@ struct PrunerOptions {
   BanditOptions epsilon_greedy = BanditOptions::epsilon_greedy();
   Rs2Options rs2;
   Rs2Options rs2_replace{.replacement = true};
+  BalancedOptions balanced;
   CcsOptions ccs;
   MetriqOptions metriq;
   std::vector<float> scores;    ///< per sample, for methods that choose by `Scores`

@@ -75,7 +75,18 @@ class ChoiceOrNumber {
 /// Values are passed as words: from a command line, a file or Python, and back.
 class Option {
  public:
-  enum class Kind { Number, NumberOrWord, Count, OptionalCount, Flag, Choice, Text, Path, List };
+  enum class Kind {
+    Number,
+    NumberOrWord,
+    Count,
+    OptionalCount,
+    Flag,
+    Choice,
+    Text,
+    Path,
+    List,
+    Numbers
+  };
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
@@ -96,7 +107,7 @@ class Option {
   [[nodiscard]] const std::string& group() const noexcept { return group_; }
 
   /// The value as a word: 0.9, on, paper; empty if an optional count, a text, a path or a list is
-  /// empty.
+  /// empty; a list is its words with commas between them.
   [[nodiscard]] std::string word() const { return get_(); }
   /// @throws InvalidArgument  the option does not accept this word, or does not apply; nothing is
   ///                          changed
@@ -127,6 +138,8 @@ class Option {
 
  private:
   friend class OptionFields;
+
+  void check_numbers(Reader reader) const;
 
   Kind kind_ = Kind::Text;
   std::string_view name_, value_name_;
@@ -233,6 +246,9 @@ class OptionFields {
   /// Words separated by commas.
   Option& list(std::string_view name, std::vector<std::string>& value, std::string_view value_name,
                std::string meaning);
+  /// Numbers separated by commas.
+  Option& numbers(std::string_view name, std::vector<double>& value, std::string_view value_name,
+                  std::string meaning, Range range = {});
 
   [[nodiscard]] std::span<const Option> all() const noexcept { return options_; }
   [[nodiscard]] const Option* find(std::string_view name) const noexcept;

@@ -48,8 +48,9 @@ def initial_losses(model: torch.nn.Module, loader: Any, sampler: PruningSampler,
                    device: torch.device | str | None = None) -> None:
     """Observes the loss of every sample before training if the pruner needs them; otherwise does nothing.
 
-    `TopLoss` needs them, and so does RCAP with initial_loss="forward" or, unless initial_loss says otherwise, with a
-    class_share other than "robust". Dropout is off during the pass, and the network's running statistics do not change.
+    `TopLoss` needs them, and so does RCAP with initial_loss="forward" or, unless initial_loss says otherwise, with the
+    class_share "paper", "mass" or "group". Dropout is off during the pass, and the network's running statistics do not
+    change.
 
     Args:
         model: The network, as it is when training begins.

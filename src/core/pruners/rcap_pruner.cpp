@@ -16,6 +16,15 @@ namespace {
 
 float log_of(ClassId class_count) { return static_cast<float>(exact_log(class_count)); }
 
+/// The mean loss of each class; 0 if nothing of it counts.
+std::vector<double> means_of(std::span<const ClassLoss> losses) {
+  std::vector<double> means(losses.size());
+  for (std::size_t j = 0; j < losses.size(); ++j) {
+    if (losses[j].count > 0) means[j] = losses[j].sum / losses[j].weight;
+  }
+  return means;
+}
+
 }  // namespace
 
 void list_options(OptionFields& fields, RcapOptions& options) {
@@ -23,9 +32,12 @@ void list_options(OptionFields& fields, RcapOptions& options) {
       "beta", options.beta, "B",
       "temperature of the draw inside a class, 0.001 to 1000; auto: from the spread of the losses",
       Range::between(1e-3, 1e3), "auto");
-  fields.choice("class_share", options.class_share, {"robust", "paper", "mass", "group"},
+  fields.choice("class_share", options.class_share,
+                {"robust", "paper", "mass", "group", "power", "progressive", "effective-number",
+                 "deferred", "group-dro", "domain", "bandit"},
                 "how to split the budget over classes: by error on new data, by the paper's "
-                "formula, as the authors' code does, or with equal class weights");
+                "formula, as the authors' code does, with equal class weights, or by a rule from "
+                "the literature");
   fields.choice("initial_loss", options.initial_loss, {"auto", "forward", "log-c", "first-epoch"},
                 "L",
                 "losses before training: as the class share needs them, all observed, ln(classes), "
@@ -37,13 +49,20 @@ void list_options(OptionFields& fields, RcapOptions& options) {
                 Range::above(0));
   fields.count("min_per_class", options.min_per_class, "K",
                "samples kept of each class while the budget allows", Range::at_least(0));
+  const auto chosen = [&options] { return rule_of(options.class_share); };
+  const auto is_robust = [&options] { return options.class_share == ClassShare::Robust; };
   OptionFields robust;
   list_options(robust, options.robust);
   for (Option option : robust.all()) {
-    fields.append(
-        option.applies_if([&options] { return options.class_share == ClassShare::Robust; },
-                          "is for the class share robust"));
+    if (option.name() == "lift") {
+      option.applies_if([=] { return is_robust() || chosen(); },
+                        "is not for the class shares paper, mass and group");
+    } else {
+      option.applies_if(is_robust, "is for the class share robust");
+    }
+    fields.append(option);
   }
+  list_options(fields, options.share, chosen);
 }
 
 RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common,
@@ -55,7 +74,10 @@ RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOp
   check_options(options);
   if (const auto limit = given_clip()) memory_.fix_limits(*limit);
   if (const auto loss = given_first_loss()) memory_.fill(*loss);
-  if (!is_robust()) return;
+  if (const auto rule = rule_of(options.class_share)) {
+    wanted_.emplace(*rule, options.share, this->classes().class_sizes(), keep_count());
+  }
+  if (!weighs()) return;
   const auto class_count = static_cast<std::size_t>(this->classes().class_count());
   inverse_chances_.resize(static_cast<std::size_t>(keep_count()));
   lifts_.assign(class_count, 1.0F);
@@ -90,7 +112,8 @@ void RcapPruner::list_state(StateFields& fields) {
     fields.flag("has_started", has_started_);
     fields.samples("known", known_);
   }
-  if (!is_robust()) return;
+  if (wanted_) wanted_->list_state(fields);
+  if (!weighs()) return;
   fields.chances("inverse_chances", inverse_chances_);
   fields.losses("lifts", lifts_);
   fields.losses("exponents", exponents_);
@@ -130,10 +153,11 @@ std::vector<double> RcapPruner::errors_over(const SampleSet& samples,
 }
 
 std::vector<double> RcapPruner::class_errors(const Workers& workers) const {
-  if (is_robust()) {
-    return robust_errors(epoch() < 0 ? losses_of_all(workers)
-                                     : memory_.class_losses(selected(), inverse_chances_, workers),
-                         workers);
+  if (weighs()) {
+    return corrected_errors(epoch() < 0
+                                ? losses_of_all(workers)
+                                : memory_.class_losses(selected(), inverse_chances_, workers),
+                            workers);
   }
   if (epoch() < 0) return errors_over(SampleSet::all(classes().sample_count()), workers);
   std::vector<double> errors = errors_over(selected(), workers);
@@ -168,8 +192,8 @@ void RcapPruner::judge_starved_classes(std::vector<double>& errors, const Worker
   }
 }
 
-std::vector<double> RcapPruner::robust_errors(std::vector<ClassLoss> losses,
-                                              const Workers& workers) const {
+std::vector<double> RcapPruner::corrected_errors(std::vector<ClassLoss> losses,
+                                                 const Workers& workers) const {
   const auto sizes = classes().class_sizes();
   const auto starves = [&](std::size_t j) { return losses[j].count == 0 && sizes[j] > 0; };
   std::vector<double> taken(losses.size());
@@ -182,25 +206,40 @@ std::vector<double> RcapPruner::robust_errors(std::vector<ClassLoss> losses,
       if (starves(j)) losses[j] = whole[j];
     }
   }
-  std::vector<double> errors(told_errors_.begin(), told_errors_.end());
+  std::vector<double> errors = has_told_errors_
+                                   ? std::vector<double>(told_errors_.begin(), told_errors_.end())
+                                   : means_of(losses);
+  if (wanted_) return errors;
   if (!has_told_errors_) {
-    std::vector<double> means(losses.size());
-    for (std::size_t j = 0; j < losses.size(); ++j) {
-      if (losses[j].count > 0) means[j] = losses[j].sum / losses[j].weight;
-    }
-    errors = errors_on_new_data(means, expected_visits(sizes, keep_count(), epoch() + 1),
+    errors = errors_on_new_data(errors, expected_visits(sizes, keep_count(), epoch() + 1),
                                 options_.robust.allowance);
   }
   std::ranges::transform(taken, errors, errors.begin(), std::multiplies<>());
   return errors;
 }
 
-std::vector<std::int64_t> RcapPruner::class_counts() const {
-  return split_budget(classes().class_sizes(), share_weights(class_errors()), keep_count(),
-                      options_.min_per_class);
+bool RcapPruner::knows_class_errors() const {
+  if (has_told_errors_) return true;
+  if (epoch() < 0) return pending_count() < classes().sample_count();
+  return !waits_for_losses() || known_.count() > 0;
 }
 
-std::vector<double> RcapPruner::share_weights(std::span<const double> errors) const {
+std::vector<std::int64_t> RcapPruner::class_counts() const {
+  const std::vector<double> errors = class_errors();
+  std::vector<double> weights;
+  if (wanted_) {
+    WantedShares next = *wanted_;
+    if (knows_class_errors()) next.learn(errors, epoch());
+    weights = next.at(epoch() + 1);
+  } else {
+    weights = share_weights(errors, epoch() + 1);
+  }
+  return split_budget(classes().class_sizes(), weights, keep_count(), options_.min_per_class);
+}
+
+std::vector<double> RcapPruner::share_weights(std::span<const double> errors,
+                                              std::int64_t epoch) const {
+  if (wanted_) return wanted_->at(epoch);
   if (is_robust()) return robust_weights(errors, options_.robust.focus);
   const auto sizes = classes().class_sizes();
   const auto sample_count = static_cast<double>(classes().sample_count());
@@ -222,10 +261,10 @@ void RcapPruner::start(const SampleSet& seen, const Workers& workers) {
 
 std::vector<double> RcapPruner::clip_and_judge(const SampleSet& samples, const Workers& workers) {
   start(known_, workers);
-  if (is_robust()) {
+  if (weighs()) {
     std::vector<ClassLoss> losses = memory_.clip(samples, inverse_chances_, workers);
     note_clipped(memory_.cut_count());
-    return robust_errors(std::move(losses), workers);
+    return corrected_errors(std::move(losses), workers);
   }
   std::vector<double> sums = memory_.clip(samples, workers);
   note_clipped(memory_.cut_count());
@@ -240,23 +279,25 @@ void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
     observed.subtract(pending());
     start(observed, workers);
   }
-  const std::vector<double> weights =
-      share_weights(this->epoch() < 0 ? class_errors(workers) : clip_and_judge(selected, workers));
+  const std::vector<double> errors =
+      this->epoch() < 0 ? class_errors(workers) : clip_and_judge(selected, workers);
+  if (wanted_ && knows_class_errors()) wanted_->learn(errors, this->epoch());
+  const std::vector<double> weights = share_weights(errors, epoch);
   const auto sizes = classes().class_sizes();
   std::vector<std::int64_t> counts =
       split_budget(sizes, weights, keep_count(), options_.min_per_class);
   const LossWeights losses{memory_.stored_losses(), beta()};
   selected = draw_weighted(classes(), losses, counts, stream(Purpose::Selection, epoch), workers,
                            &scratch_);
-  if (!is_robust()) return;
+  if (!weighs()) return;
   lifts_ = lifts_of(sizes, counts, weights, options_.robust.lift);
-  exponents_ = unbias_exponents(sizes, counts, options_.robust.unbias);
+  exponents_ = unbias_exponents(sizes, counts, is_robust() ? options_.robust.unbias : std::nullopt);
   drawn_ = {losses.beta, std::move(counts)};
 }
 
 void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
                        std::vector<float>& weights) {
-  if (!is_robust()) return weights.clear();
+  if (!weighs()) return weights.clear();
   // A selection that came with a state brings its chances along: the losses of its draw may be
   // gone.
   const bool is_fresh = drawn_.has_value();

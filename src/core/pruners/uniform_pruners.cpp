@@ -52,16 +52,4 @@ SampleSet Rs2Pruner::block_of_permutation(std::int64_t epoch, const Workers& wor
   return block;
 }
 
-BalancedPruner::BalancedPruner(std::shared_ptr<const ClassIndex> classes,
-                               const CommonOptions& common)
-    : Pruner("balanced", std::move(classes), common) {
-  const auto sizes = this->classes().class_sizes();
-  counts_ = split_budget(sizes, std::vector<double>(sizes.size(), 1.0), keep_count());
-}
-
-void BalancedPruner::make_selection(std::int64_t epoch, SampleSet& selected,
-                                    const Workers& workers) {
-  selected = draw_per_class(classes(), counts_, stream(Purpose::Selection, epoch), workers);
-}
-
 }  // namespace rcap

@@ -39,7 +39,7 @@ std::shared_ptr<const ClassIndex> classes_of_sizes(const std::vector<int>& sizes
   return classes_of(labels, static_cast<ClassId>(sizes.size()));
 }
 
-constexpr RcapOptions Paper{.class_share = ClassShare::Paper};
+const RcapOptions Paper{.class_share = ClassShare::Paper};
 
 void observe_all(Pruner& pruner, auto loss_of_class) {
   Ids ids(static_cast<std::size_t>(pruner.classes().sample_count()));
@@ -194,8 +194,8 @@ TEST(RcapPruner, StartsFromTheMeansOfItsFirstEpochWhereAsked) {
   }
 }
 
-constexpr RcapOptions FromFirstEpoch{.class_share = ClassShare::Paper,
-                                     .initial_loss = InitialLoss::FirstEpoch};
+const RcapOptions FromFirstEpoch{.class_share = ClassShare::Paper,
+                                 .initial_loss = InitialLoss::FirstEpoch};
 
 TEST(RcapPruner, StartsFromLossesOfItsFirstEpochThatComeLate) {
   RcapPruner pruner(classes_of_sizes({40, 20}), {.pruning_rate = 0.8}, FromFirstEpoch);
@@ -356,8 +356,8 @@ TEST(RcapPruner, SelectsAsPinned) {
   EXPECT_THAT(pruner.select(1).ids, ElementsAre(2, 6, 11, 12, 20, 28));
 }
 
-constexpr RcapOptions Robust{.class_share = ClassShare::Robust,
-                             .robust = {.allowance = 50, .focus = 1, .lift = 10, .unbias = 30}};
+const RcapOptions Robust{.class_share = ClassShare::Robust,
+                         .robust = {.allowance = 50, .focus = 1, .lift = 10, .unbias = 30}};
 
 Losses losses_by_id(std::span<const SampleId> ids, float step, SampleId period) {
   Losses losses;
@@ -482,6 +482,140 @@ TEST(RobustRcap, DrawsEvenlyWhereBetaIsAutoAndAllLossesAreEqual) {
   RcapPruner even(classes_of_sizes({50, 50}), {.pruning_rate = 0.8}, hot);
   observe_all(even, [](ClassId) { return 0.0F; });
   EXPECT_EQ(pruner.select(0).ids, even.select(0).ids);
+}
+
+// Class shares of `ShareRule`.
+
+TEST(RcapByRule, SelectsAndWeighsAsPinned) {
+  // From tools/golden_values.py, which knows only the formulas.
+  RcapPruner pruner(
+      classes_of_sizes({30, 12, 3}), {.pruning_rate = 0.8, .seed = 27},
+      {.class_share = ClassShare::GroupDro, .clip = LossClip::None, .share = {.eta = 2}});
+  Ids ids(45);
+  std::iota(ids.begin(), ids.end(), 0);
+  pruner.observe(ids, losses_by_id(ids, 0.1F, 7));
+  const std::vector<Ids> expected_ids{{8, 10, 24, 33, 38, 40, 41, 42, 44},
+                                      {6, 20, 30, 33, 37, 41, 42, 43, 44},
+                                      {12, 18, 32, 33, 36, 41, 42, 43, 44},
+                                      {6, 30, 31, 32, 33, 39, 42, 43, 44}};
+  const std::vector<std::pair<float, float>> expected_weights{
+      {1, 1}, {0.884639F, 1.230723F}, {0.549612F, 1.900777F}, {0.329329F, 2.341342F}};
+  for (std::size_t epoch = 0; epoch < 4; ++epoch) {
+    const Selection selection = pruner.select(static_cast<std::int64_t>(epoch));
+    EXPECT_EQ(selection.ids, expected_ids[epoch]);
+    if (epoch == 0) {
+      EXPECT_THAT(selection.weights, testing::IsEmpty());
+    } else {
+      EXPECT_NEAR(selection.weights.front(), expected_weights[epoch].first, 1e-3);
+      EXPECT_NEAR(selection.weights.back(), expected_weights[epoch].second, 1e-3);
+    }
+    Losses losses;
+    for (const SampleId id : selection.ids) {
+      const int class_id = pruner.classes().class_of(id);
+      losses.push_back(0.1F * static_cast<float>(id % 5 + 2 * class_id));
+    }
+    pruner.observe(selection.ids, losses);
+  }
+  EXPECT_THAT(pruner.class_errors(), ElementsAre(DoubleNear(0.1, 1e-3), DoubleNear(0.391228, 1e-3),
+                                                 DoubleNear(0.7, 1e-3)));
+}
+
+TEST(RcapByRule, TakesLossesBeforeTheFirstEpochOrDoesWithout) {
+  const RcapOptions options{.class_share = ClassShare::Power,
+                            .share = {.size_power = 0, .loss_power = 1}};
+  const auto loss = [](ClassId j) { return j == 0 ? 1.0F : 2.0F; };
+  RcapPruner with(classes_of_sizes({100, 100}), {.pruning_rate = 0.85}, options);
+  EXPECT_FALSE(with.needs_initial_losses());
+  observe_all(with, loss);
+  EXPECT_THAT(with.class_counts(), ElementsAre(10, 20));
+  RcapPruner without(classes_of_sizes({100, 100}), {.pruning_rate = 0.85}, options);
+  EXPECT_THAT(without.classes().count_by_class(without.select(0).ids), ElementsAre(15, 15));
+  EXPECT_THAT(counts_over_epochs(without, loss, 2).back(), ElementsAre(10, 20));
+}
+
+TEST(RcapByRule, LearnsNothingFromTheNumberThatAllBeginWith) {
+  // ln 2 exceeds the reference of class 0, but it is no loss.
+  RcapPruner pruner(classes_of_sizes({100, 100}), {.pruning_rate = 0.85},
+                    {.class_share = ClassShare::Domain,
+                     .initial_loss = InitialLoss::LogC,
+                     .share = {.eta = 10, .reference_losses = {0, 1}}});
+  EXPECT_THAT(pruner.class_counts(), ElementsAre(15, 15));
+  EXPECT_THAT(counts_over_epochs(
+                  pruner, [](ClassId) { return 0.5F; }, 1)
+                  .back(),
+              ElementsAre(15, 15));
+  // A factor of exp(10 * 0.5) is 148: all but one of 30, and one in ten thousand is even.
+  EXPECT_THAT(pruner.class_counts(), ElementsAre(29, 1));
+}
+
+TEST(RcapByRule, ForetellsTheCountsOfTheNextEpochWithoutLearning) {
+  for (const ClassShare share : {ClassShare::Power, ClassShare::Progressive, ClassShare::Deferred,
+                                 ClassShare::GroupDro, ClassShare::Bandit}) {
+    RcapPruner pruner(
+        classes_of_sizes({400, 200, 50}), {.pruning_rate = 0.8},
+        {.class_share = share,
+         .share = {.loss_power = 1, .effective_beta = 0.99, .turns = 50, .epochs = 5}});
+    for (int epoch = 0; epoch < 6; ++epoch) {
+      const auto foretold = pruner.class_counts();
+      EXPECT_EQ(pruner.class_counts(), foretold);
+      const Ids ids = pruner.select(epoch).ids;
+      EXPECT_EQ(pruner.classes().count_by_class(ids), foretold) << epoch;
+      pruner.observe(ids, losses_by_id(ids, 0.1F, 7 + epoch));
+    }
+  }
+}
+
+TEST(RcapByRule, JudgesAClassWithoutSamplesByItsRememberedLosses) {
+  // Class 1 begins with a loss of 2; it gets nothing in epoch 0, as its power of 10 is tiny beside
+  // that of class 0. Then class 0 has no loss left, and class 1 is remembered.
+  RcapPruner pruner(classes_of_sizes({100, 10}), {.pruning_rate = 0.9},
+                    {.class_share = ClassShare::Power,
+                     .min_per_class = 0,
+                     .share = {.size_power = 0, .loss_power = 10}});
+  observe_all(pruner, [](ClassId j) { return j == 0 ? 20.0F : 2.0F; });
+  const Ids ids = pruner.select(0).ids;
+  EXPECT_THAT(pruner.classes().count_by_class(ids), ElementsAre(11, 0));
+  pruner.observe(ids, Losses(ids.size(), 0.0F));
+  EXPECT_THAT(pruner.class_errors(), ElementsAre(DoubleNear(0, 0), DoubleNear(2, 1e-6)));
+  EXPECT_THAT(pruner.class_counts(), ElementsAre(1, 10));
+}
+
+TEST(RcapByRule, GoesByToldErrorsOfClassesWhereTheRuleReadsLosses) {
+  RcapPruner reads(classes_of_sizes({100, 100}), {.pruning_rate = 0.85},
+                   {.class_share = ClassShare::Power, .share = {.size_power = 0, .loss_power = 1}});
+  reads.observe_classes(std::vector<double>{1, 2});
+  EXPECT_THAT(reads.class_counts(), ElementsAre(10, 20));
+  RcapPruner does_not(classes_of_sizes({100, 100}), {}, {.class_share = ClassShare::Power});
+  EXPECT_THAT(message_of<InvalidArgument>([&] {
+                does_not.observe_classes(std::vector<double>{1, 2});
+              }),
+              HasSubstr("rcap does not use class errors here"));
+}
+
+TEST(RcapByRule, TellsWhichSharesAnOptionIsFor) {
+  RcapOptions options;
+  OptionFields fields;
+  list_options(fields, options);
+  const auto refusal = [&](std::string_view share, std::string_view name) {
+    fields.find("class_share")->set(share);
+    return message_of<InvalidArgument>([&] { fields.find(name)->set("2"); });
+  };
+  EXPECT_EQ(refusal("robust", "eta"), "eta is for the class shares group-dro and domain");
+  EXPECT_EQ(refusal("group-dro", "focus"), "focus is for the class share robust");
+  EXPECT_EQ(refusal("mass", "lift"), "lift is not for the class shares paper, mass and group");
+  EXPECT_EQ(refusal("power", "effective_beta"),
+            "effective_beta is for the class shares effective-number and deferred");
+  fields.find("class_share")->set("bandit");
+  fields.find("lift")->set("2");
+  EXPECT_EQ(options.robust.lift, 2);
+}
+
+TEST(RcapByRule, AsksForTheEpochsOfTheRunWhereTheRuleFollowsThem) {
+  EXPECT_THAT(message_of<InvalidArgument>([] {
+                const RcapPruner pruner(classes_of_sizes({2, 2}), {},
+                                        {.class_share = ClassShare::Progressive});
+              }),
+              HasSubstr("class_share progressive: epochs is missing"));
 }
 
 }  // namespace

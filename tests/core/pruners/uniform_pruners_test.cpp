@@ -90,16 +90,5 @@ TEST(Rs2Replace, KeepsEveryClassesPartWhereStratified) {
   EXPECT_THAT(classes->count_by_class(pruner.select(0).ids), ElementsAre(140, 50, 10));
 }
 
-TEST(Balanced, TakesEqualCountsAndSmallClassesWhole) {
-  std::vector<int> labels(1000, 0);
-  std::fill(labels.begin() + 700, labels.begin() + 990, 1);
-  std::fill(labels.begin() + 990, labels.end(), 2);
-  const auto classes = std::make_shared<const ClassIndex>(labels);
-  BalancedPruner pruner(classes, {.pruning_rate = 0.9});
-  const Ids first = pruner.select(0).ids;
-  EXPECT_THAT(classes->count_by_class(first), ElementsAre(45, 45, 10));
-  EXPECT_NE(pruner.select(1).ids, first);
-}
-
 }  // namespace
 }  // namespace rcap

@@ -8,6 +8,7 @@
 #include "rcap/core/loss_memory.hpp"
 #include "rcap/core/pruner.hpp"
 #include "rcap/core/robust_share.hpp"
+#include "rcap/core/share_rules.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
 RCAP_API_BEGIN
@@ -22,12 +23,25 @@ enum class ClassShare {
   Paper,  ///< sqrt(p_j * sum of phi over S_j): the printed formula
   Mass,   ///< sqrt(p_j * softmax mass of S_j): the rule of the authors' code
   Group,  ///< sqrt(sum of phi over S_j): the formula with equal weight for every class
+  // Those of `ShareRule`, in their order.
+  Power,
+  Progressive,
+  EffectiveNumber,
+  Deferred,
+  GroupDro,
+  Domain,
+  Bandit,
 };
+
+/// The rule of a class share that is one of `ShareRule`.
+[[nodiscard]] constexpr std::optional<ShareRule> rule_of(ClassShare share) noexcept {
+  return rule_of(share, ClassShare::Power);
+}
 
 /// Where the remembered losses come from before anything is trained.
 enum class InitialLoss {
-  /// By the rule: `Robust` uses what is observed before the first `select`, or else starts from the
-  /// first epoch. The others need the losses of all samples, as in the paper.
+  /// By the rule: `Paper`, `Mass` and `Group` need the losses of all samples, as in the paper. The
+  /// others use what is observed before the first `select`, or else start from the first epoch.
   Auto,
   Forward,  ///< a pass over all samples, observed before the first `select`
   LogC,     ///< ln(number of classes) for every sample: no pass
@@ -58,16 +72,18 @@ struct RcapOptions {
   /// A number, above 0: losses are cut there, whatever their class.
   ChoiceOrNumber<LossClip> clip = LossClip::Auto;
   std::int64_t min_per_class = 1;  ///< kept of each class while the budget allows
-  RobustOptions robust = {};       ///< of `ClassShare::Robust`
+  RobustOptions robust = {};       ///< of `ClassShare::Robust`; `lift` of `ShareRule`, too
+  ShareOptions share = {};         ///< of the class shares of `ShareRule`
 };
 
 void list_options(OptionFields& fields, RcapOptions& options);
 
 /// Whether every sample's loss must be known before training.
 [[nodiscard]] constexpr bool needs_initial_losses(const RcapOptions& options) noexcept {
-  const bool is_robust = options.class_share == ClassShare::Robust;
+  const bool can_do_without =
+      options.class_share == ClassShare::Robust || rule_of(options.class_share);
   return options.initial_loss == InitialLoss::Forward ||
-         (options.initial_loss == InitialLoss::Auto && !is_robust);
+         (options.initial_loss == InitialLoss::Auto && !can_do_without);
 }
 
 /// RCAP: a closed form splits the budget over the classes by their losses, then
@@ -85,13 +101,16 @@ class RcapPruner final : public Pruner {
     return options_.initial_loss == InitialLoss::Auto || needs_initial_losses();
   }
 
-  [[nodiscard]] bool weighs() const noexcept override { return is_robust(); }
-  [[nodiscard]] bool judges_classes() const noexcept override { return is_robust(); }
+  [[nodiscard]] bool weighs() const noexcept override { return is_robust() || wanted_; }
+  [[nodiscard]] bool judges_classes() const noexcept override {
+    return is_robust() || (wanted_ && wanted_->reads_losses());
+  }
 
   /// The class error of the paper (E_j), by the rule of `class_share`; for `Robust`, the number of
-  /// selected samples of a class times its error on new data. A class without selected samples is
-  /// judged by its remembered losses: as if it had kept its proportional share, at least one
-  /// sample, at the mean loss of the class.
+  /// selected samples of a class times its error on new data; for those of `ShareRule`, the mean
+  /// loss of the class, corrected for the draw. A class without selected samples is judged by its
+  /// remembered losses: as if it had kept its proportional share, at least one sample, at the mean
+  /// loss of the class.
   [[nodiscard]] std::vector<double> class_errors(const Workers& workers = 1) const;
   /// How many samples of each class the next epoch takes.
   [[nodiscard]] std::vector<std::int64_t> class_counts() const;
@@ -123,8 +142,9 @@ class RcapPruner final : public Pruner {
   [[nodiscard]] std::vector<double> errors_over(const SampleSet& samples,
                                                 const Workers& workers) const;
   void judge_starved_classes(std::vector<double>& errors, const Workers& workers) const;
-  [[nodiscard]] std::vector<double> robust_errors(std::vector<ClassLoss> losses,
-                                                  const Workers& workers) const;
+  /// The errors of the classes for rules that correct for the draw (`weighs`).
+  [[nodiscard]] std::vector<double> corrected_errors(std::vector<ClassLoss> losses,
+                                                     const Workers& workers) const;
   [[nodiscard]] std::vector<ClassLoss> losses_of_all(const Workers& workers) const;
   /// What a class would have kept if all kept the same fraction, at least one sample.
   [[nodiscard]] double proportional_share(std::size_t class_id) const;
@@ -148,12 +168,17 @@ class RcapPruner final : public Pruner {
   /// Clips what was observed of `samples`; returns the class errors.
   [[nodiscard]] std::vector<double> clip_and_judge(const SampleSet& samples,
                                                    const Workers& workers);
-  [[nodiscard]] std::vector<double> share_weights(std::span<const double> errors) const;
+  /// Whether class errors come from losses, not from what all samples start with.
+  [[nodiscard]] bool knows_class_errors() const;
+  /// The weights of the classes in the split of `epoch`, by what is learnt so far.
+  [[nodiscard]] std::vector<double> share_weights(std::span<const double> errors,
+                                                  std::int64_t epoch) const;
 
   RcapOptions options_;
+  std::optional<WantedShares> wanted_;  ///< of a class share of `ShareRule`
   LossMemory memory_;
   DrawScratch scratch_;
-  // For the robust rule.
+  // For rules with weights.
   std::vector<InverseChance> inverse_chances_;  ///< of the selected samples, ascending by id
   std::vector<float> lifts_, exponents_;        ///< of the classes, see `weigh_samples`
   std::vector<float> told_errors_;              ///< of the classes, from `observe_classes`

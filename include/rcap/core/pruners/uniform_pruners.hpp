@@ -43,19 +43,5 @@ class Rs2Pruner final : public Pruner {
   Rs2Options options_;
 };
 
-/// Equal counts per class (small classes whole, the rest split again), uniform inside
-/// a class: shows how much of a result is due to class balance alone.
-class BalancedPruner final : public Pruner {
- public:
-  BalancedPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common);
-
-  [[nodiscard]] bool learns() const noexcept override { return false; }
-
- private:
-  void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
-
-  std::vector<std::int64_t> counts_;
-};
-
 }  // namespace rcap
 RCAP_API_END
