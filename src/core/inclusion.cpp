@@ -71,14 +71,18 @@ constexpr float LeastLikely = -44.0F;
 }  // namespace
 
 RCAP_VECTOR_CLONES
-void inverse_chances(const float* x, std::size_t count, InverseChance* inverses) {
+void inverse_chances(float* x, std::size_t count, InverseChance* inverses) {
   constexpr float Certain = 3.0F;  // exp(-exp(3)) is 2e-9: q rounds to 1
+  // Two loops: each exponential is a long chain, and a processor works on the more samples at a
+  // time the shorter their chains are.
   for (std::size_t i = 0; i < count; ++i) {
     const float likely = x[i] < Certain ? x[i] : Certain;
-    const float rate = exponential(likely > LeastLikely ? likely : LeastLikely);
-    const Reduced reduced = reduce(-rate);
+    x[i] = exponential(likely > LeastLikely ? likely : LeastLikely);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const Reduced reduced = reduce(-x[i]);
     const float scale = power_of_two(reduced.whole);
-    // exp(-rate) - 1 without the loss of digits where rate is small: there scale - 1 is 0.
+    // exp(-x) - 1 without the loss of digits where x is small: there scale - 1 is 0.
     const float chance = -(scale * expm1_near_zero(reduced.rest) + (scale - 1.0F));
     inverses[i] = InverseChance(1.0F / chance);
   }

@@ -22,7 +22,8 @@ namespace rcap {
 
 /// 1 / q for each x. Every drawn sample has x >= -44; what is below, because huge keys were
 /// rounded, is taken for that. For x = infinity, if a whole class was drawn, it is 1.
-void inverse_chances(const float* x, std::size_t count, InverseChance* inverses);
+/// @param x  overwritten
+void inverse_chances(float* x, std::size_t count, InverseChance* inverses);
 
 /// bases[i] to the power of exponents[i], from 0 to 1.
 void powers(const InverseChance* bases, const float* exponents, std::size_t count, float* results);

@@ -1,6 +1,7 @@
 #include "rcap/core/loss_memory.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "core/keys.hpp"
@@ -8,21 +9,6 @@
 #include "core/prefetch.hpp"
 
 namespace rcap {
-namespace {
-
-/// Losses of a class, and how many of them were cut.
-struct CutSum {
-  double sum = 0;
-  std::int64_t cut_count = 0;
-
-  CutSum& operator+=(const CutSum& other) {
-    sum += other.sum;
-    cut_count += other.cut_count;
-    return *this;
-  }
-};
-
-}  // namespace
 
 LossMemory::LossMemory(std::shared_ptr<const ClassIndex> classes)
     : classes_(std::move(classes)),
@@ -42,13 +28,13 @@ void LossMemory::fix_limits(float limit) {
 void LossMemory::start_from(const SampleSet& seen, const Workers& workers) {
   const std::vector<ClassLoss> found = sum_by_class<ClassLoss>(
       *classes_, seen, workers, [this](SampleId id, std::size_t, std::size_t) {
-        return ClassLoss{static_cast<double>(losses_[static_cast<std::size_t>(id)]), 1, 1};
+        return ClassLoss{static_cast<double>(losses_[static_cast<std::size_t>(id)]), 1};
       });
   ClassLoss all;
   for (const ClassLoss& loss : found) all += loss;
   std::vector<float> means(found.size());
   for (std::size_t j = 0; j < means.size(); ++j) {
-    const ClassLoss& of = found[j].count > 0 ? found[j] : all;
+    const ClassLoss& of = found[j].weight > 0 ? found[j] : all;
     means[j] = static_cast<float>(of.sum / of.weight);
   }
   if (!limits_fixed_) class_limits_ = means;
@@ -90,20 +76,28 @@ void LossMemory::record_clipped(std::span<const SampleId> ids, std::span<const f
   });
 }
 
-std::vector<double> LossMemory::clip(const SampleSet& samples, const Workers& workers) {
-  const auto found = sum_by_class<CutSum>(
-      *classes_, samples, workers, [this](SampleId id, std::size_t label, std::size_t) {
-        const auto place = static_cast<std::size_t>(id);
-        const bool is_cut = cut(place, label);
-        return CutSum{static_cast<double>(losses_[place]), is_cut};
+template <class Sum, class Term>
+std::vector<Sum> LossMemory::clip_and_sum(const SampleSet& samples, const Workers& workers,
+                                          const Term& term) {
+  std::atomic<std::int64_t> cut_count = 0;
+  std::vector<Sum> found = sum_blocks_by_class<Sum>(
+      *classes_, samples, workers, [&](const MemberBlock& block, auto labels, Sum* sums) {
+        std::int64_t cut_in_block = 0;
+        std::size_t place = block.first;
+        for (const std::uint16_t offset : block.places) {
+          const std::size_t id = block.first_id + offset;
+          const auto label = static_cast<std::size_t>(labels[id]);
+          cut_in_block += cut(id, label);
+          sums[label] += term(static_cast<double>(losses_[id]), place++);
+        }
+        cut_count += cut_in_block;
       });
-  cut_count_ = 0;
-  std::vector<double> sums;
-  for (const CutSum& of_class : found) {
-    sums.push_back(of_class.sum);
-    cut_count_ += of_class.cut_count;
-  }
-  return sums;
+  cut_count_ = cut_count;
+  return found;
+}
+
+std::vector<double> LossMemory::clip(const SampleSet& samples, const Workers& workers) {
+  return clip_and_sum<double>(samples, workers, [](double loss, std::size_t) { return loss; });
 }
 
 std::vector<double> LossMemory::class_sums(const SampleSet& samples, const Workers& workers) const {
@@ -120,24 +114,17 @@ std::vector<ClassLoss> LossMemory::class_losses(const SampleSet& samples,
       *classes_, samples, workers,
       [this, weights](SampleId id, std::size_t label, std::size_t place) {
         const auto weight = static_cast<double>(weights[place].value());
-        return ClassLoss{weight * static_cast<double>(clipped(id, label)), weight, 1};
+        return ClassLoss{weight * static_cast<double>(clipped(id, label)), weight};
       });
 }
 
 std::vector<ClassLoss> LossMemory::clip(const SampleSet& samples,
                                         std::span<const InverseChance> weights,
                                         const Workers& workers) {
-  std::vector<ClassLoss> found = sum_by_class<ClassLoss>(
-      *classes_, samples, workers,
-      [this, weights](SampleId id, std::size_t label, std::size_t place) {
-        const bool is_cut = cut(static_cast<std::size_t>(id), label);
-        const auto loss = static_cast<double>(losses_[static_cast<std::size_t>(id)]);
-        const auto weight = static_cast<double>(weights[place].value());
-        return ClassLoss{weight * loss, weight, 1, is_cut};
-      });
-  cut_count_ = 0;
-  for (const ClassLoss& of_class : found) cut_count_ += of_class.cut_count;
-  return found;
+  return clip_and_sum<ClassLoss>(samples, workers, [weights](double loss, std::size_t place) {
+    const auto weight = static_cast<double>(weights[place].value());
+    return ClassLoss{weight * loss, weight};
+  });
 }
 
 std::vector<double> LossMemory::class_masses(const SampleSet& samples, double beta,

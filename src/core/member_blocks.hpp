@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,12 +38,11 @@ void for_each_member_block(const SampleSet& samples, const Chunks& words, const 
   static_assert(64 * SetBits::MostWords == BlockSamples);
   std::vector<std::size_t> before(static_cast<std::size_t>(words.size()) + 1);
   for (std::int64_t chunk = 0; chunk < words.size(); ++chunk) {
-    std::size_t members = before[static_cast<std::size_t>(chunk)];
-    for (auto word = words.begin(chunk); word < words.end(chunk); ++word) {
-      members +=
-          static_cast<std::size_t>(std::popcount(samples.words()[static_cast<std::size_t>(word)]));
-    }
-    before[static_cast<std::size_t>(chunk) + 1] = members;
+    const auto of_chunk =
+        samples.words().subspan(static_cast<std::size_t>(words.begin(chunk)),
+                                static_cast<std::size_t>(words.end(chunk) - words.begin(chunk)));
+    before[static_cast<std::size_t>(chunk) + 1] =
+        before[static_cast<std::size_t>(chunk)] + static_cast<std::size_t>(count_bits(of_chunk));
   }
   workers.for_each_chunk(words.size(), [&](std::int64_t chunk, int) {
     std::size_t first = before[static_cast<std::size_t>(chunk)];
@@ -70,27 +68,36 @@ void add_rows(std::vector<Sum>& rows, std::size_t class_count) {
   rows.resize(class_count);
 }
 
-/// Adds `term(id, class, place among the members)` of every member to the sum of its class.
-template <class Sum = double, class Term>
-std::vector<Sum> sum_by_class(const ClassIndex& classes, const SampleSet& samples,
-                              const Workers& workers, const Term& term) {
+/// Sums over the members of each class, to which `add(block, labels, sums)` adds those of a block.
+template <class Sum, class Add>
+std::vector<Sum> sum_blocks_by_class(const ClassIndex& classes, const SampleSet& samples,
+                                     const Workers& workers, const Add& add) {
   const auto word_count = static_cast<std::int64_t>(samples.words().size());
   const Chunks words = chunks_for_sums(word_count, samples.count(), classes.class_count());
   const auto class_count = static_cast<std::size_t>(classes.class_count());
   std::vector<Sum> rows(static_cast<std::size_t>(words.size()) * class_count);
   classes.visit([&](auto labels) {
     for_each_member_block(samples, words, workers, [&](const MemberBlock& block) {
-      Sum* sums = rows.data() + static_cast<std::size_t>(block.chunk) * class_count;
-      std::size_t place = block.first;
-      for (const std::uint16_t offset : block.places) {
-        const std::size_t id = block.first_id + offset;
-        const auto label = static_cast<std::size_t>(labels[id]);
-        sums[label] += term(static_cast<SampleId>(id), label, place++);
-      }
+      add(block, labels, rows.data() + static_cast<std::size_t>(block.chunk) * class_count);
     });
   });
   add_rows(rows, class_count);
   return rows;
+}
+
+/// Adds `term(id, class, place among the members)` of every member to the sum of its class.
+template <class Sum = double, class Term>
+std::vector<Sum> sum_by_class(const ClassIndex& classes, const SampleSet& samples,
+                              const Workers& workers, const Term& term) {
+  return sum_blocks_by_class<Sum>(
+      classes, samples, workers, [&](const MemberBlock& block, auto labels, Sum* sums) {
+        std::size_t place = block.first;
+        for (const std::uint16_t offset : block.places) {
+          const std::size_t id = block.first_id + offset;
+          const auto label = static_cast<std::size_t>(labels[id]);
+          sums[label] += term(static_cast<SampleId>(id), label, place++);
+        }
+      });
 }
 
 }  // namespace rcap

@@ -1,23 +1,14 @@
 #include "rcap/core/sample_set.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "core/chunks.hpp"
 #include "core/set_bits.hpp"
-#include "core/vector_clones.hpp"
 
 namespace rcap {
 namespace {
 
 constexpr std::int64_t WordsPerChunk = 1 << 9;
-
-RCAP_VECTOR_CLONES
-std::int64_t count_bits(std::span<const std::uint64_t> words) {
-  std::int64_t bits = 0;
-  for (const std::uint64_t word : words) bits += std::popcount(word);
-  return bits;
-}
 
 }  // namespace
 

@@ -76,7 +76,7 @@ class DrawnSamples {
       if (draw != nullptr) find_chances_of(stretch, *draw, inverses);
       float* weight = weights.data() + stretch.first;
       for (std::size_t i = 0; i < stretch.count; ++i) {
-        weight[i] = factors[stretch.class_of[i]].factor;
+        weight[i] = factors[class_of(stretch, i)].factor;
       }
     });
   }
@@ -89,11 +89,15 @@ class DrawnSamples {
   }
 
  private:
-  /// Some samples with their classes.
+  /// Some samples.
   struct Stretch {
     std::size_t chunk, first, count;
-    Label class_of[BlockSamples];
+    const SampleId* ids;
   };
+
+  [[nodiscard]] std::size_t class_of(const Stretch& stretch, std::size_t i) const {
+    return labels_[stretch.ids[i]];
+  }
 
   /// Calls `f` with all stretches, those of one chunk in order.
   template <class F>
@@ -105,8 +109,7 @@ class DrawnSamples {
       for (const auto end = static_cast<std::size_t>(chunks_.end(chunk)); stretch.first < end;
            stretch.first += stretch.count) {
         stretch.count = std::min(BlockSamples, end - stretch.first);
-        const SampleId* ids = ids_.data() + stretch.first;
-        for (std::size_t i = 0; i < stretch.count; ++i) stretch.class_of[i] = labels_[ids[i]];
+        stretch.ids = ids_.data() + stretch.first;
         f(stretch);
       }
     });
@@ -114,14 +117,13 @@ class DrawnSamples {
 
   void find_chances_of(const Stretch& stretch, const FreshDraw& draw,
                        std::span<InverseChance> inverses) const {
-    const SampleId* ids = ids_.data() + stretch.first;
     const float* losses = draw.weights.losses.data();
     const double* thresholds = draw.thresholds.data();
     const double per_loss = 1 / draw.weights.beta;
-    float x[BlockSamples] = {};
+    float x[BlockSamples];
     for (std::size_t i = 0; i < stretch.count; ++i) {
-      x[i] = static_cast<float>(static_cast<double>(losses[ids[i]]) * per_loss -
-                                thresholds[stretch.class_of[i]]);
+      x[i] = static_cast<float>(static_cast<double>(losses[stretch.ids[i]]) * per_loss -
+                                thresholds[class_of(stretch, i)]);
     }
     inverse_chances(x, stretch.count, inverses.data() + stretch.first);
   }
@@ -134,12 +136,12 @@ class DrawnSamples {
     for_each_stretch([&](const Stretch& stretch) {
       if (draw != nullptr) find_chances_of(stretch, *draw, inverses);
       float exponent[BlockSamples] = {};
-      for (std::size_t i = 0; i < stretch.count; ++i) exponent[i] = exponents[stretch.class_of[i]];
+      for (std::size_t i = 0; i < stretch.count; ++i) exponent[i] = exponents[class_of(stretch, i)];
       float* raised = weights.data() + stretch.first;
       powers(inverses.data() + stretch.first, exponent, stretch.count, raised);
       double* sum = sums.data() + stretch.chunk * class_count_;
       for (std::size_t i = 0; i < stretch.count; ++i) {
-        sum[stretch.class_of[i]] += static_cast<double>(raised[i]);
+        sum[class_of(stretch, i)] += static_cast<double>(raised[i]);
       }
     });
     add_rows(sums, class_count_);
@@ -153,7 +155,7 @@ class DrawnSamples {
       float most_over = 0;
       float* weight = weights.data() + stretch.first;
       for (std::size_t i = 0; i < stretch.count; ++i) {
-        const Factor& of_class = factors[stretch.class_of[i]];
+        const Factor& of_class = factors[class_of(stretch, i)];
         const float multiplied = weight[i] * of_class.factor;
         most_over = std::max(most_over, multiplied - of_class.most);
         weight[i] = std::min(multiplied, of_class.most);

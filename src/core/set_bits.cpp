@@ -46,6 +46,13 @@ std::size_t list_places(const std::uint64_t* words, std::size_t word_count, std:
 
 }  // namespace
 
+RCAP_VECTOR_CLONES
+std::int64_t count_bits(std::span<const std::uint64_t> words) noexcept {
+  std::int64_t bits = 0;
+  for (const std::uint64_t word : words) bits += std::popcount(word);
+  return bits;
+}
+
 SetBits::SetBits(std::span<const std::uint64_t> words) noexcept {
   count_ = list_places(words.data(), words.size(), places_.data());
 }

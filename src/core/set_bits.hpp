@@ -7,6 +7,9 @@
 
 namespace rcap {
 
+/// How many bits of all words are set.
+[[nodiscard]] std::int64_t count_bits(std::span<const std::uint64_t> words) noexcept;
+
 /// The places of the set bits of a few words, in ascending order. A loop over them knows how
 /// long it is; one that looks for the next bit guesses at the end of every word, and each
 /// wrong guess costs the time of several samples.

@@ -11,7 +11,7 @@
 namespace rcap {
 namespace {
 
-std::vector<float> inverses_of(const std::vector<float>& x) {
+std::vector<float> inverses_of(std::vector<float> x) {
   std::vector<InverseChance> inverses(x.size());
   inverse_chances(x.data(), x.size(), inverses.data());
   std::vector<float> values;

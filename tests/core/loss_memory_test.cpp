@@ -93,5 +93,47 @@ TEST(LossMemory, SumsAreTheSameBitsWithAnyNumberOfThreads) {
   }
 }
 
+TEST(LossMemory, ClipsAndCountsTheSameWithAnyNumberOfThreads) {
+  constexpr SampleId Samples = 300'000;
+  // A number of a stream is the same one whatever its range: one stream for each quantity.
+  const RandomStream random(1, Purpose::Synthetic, 0);
+  const RandomStream members(2, Purpose::Synthetic, 0);
+  const RandomStream standing_for(3, Purpose::Synthetic, 0);
+  const RandomStream of_class(4, Purpose::Synthetic, 0);
+  std::vector<int> labels;
+  Losses losses;
+  Ids ids(Samples);
+  std::iota(ids.begin(), ids.end(), 0);
+  SampleSet some(Samples);
+  std::vector<InverseChance> weights;
+  std::int64_t above = 0;
+  for (const SampleId id : ids) {
+    labels.push_back(static_cast<int>(of_class.below(13, id)));
+    losses.push_back(static_cast<float>(2 * random.uniform(id)));
+    if (members.below(5, id) >= 2) continue;
+    some.insert(id);
+    weights.emplace_back(static_cast<float>(1 + standing_for.below(9, id)));
+    above += static_cast<std::int64_t>(losses.back() > 1);
+  }
+  ASSERT_GT(above, 0);
+  std::vector<ClassLoss> expected;
+  for (const int threads : {1, 2, 7}) {
+    LossMemory memory(classes_of(labels));
+    memory.fix_limits(1);
+    memory.record(ids, losses);
+    if (threads == 1) expected = memory.class_losses(some, weights);
+    const std::vector<ClassLoss> found = memory.clip(some, weights, threads);
+    EXPECT_EQ(memory.cut_count(), above);
+    for (std::size_t j = 0; j < found.size(); ++j) {
+      EXPECT_EQ(found[j].sum, expected.at(j).sum);
+      EXPECT_EQ(found[j].weight, expected.at(j).weight);
+    }
+    for (const SampleId id : some.ids()) {
+      const auto place = static_cast<std::size_t>(id);
+      ASSERT_EQ(memory.stored_losses()[place], std::min(losses[place], 1.0F));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rcap

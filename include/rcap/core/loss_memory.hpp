@@ -17,15 +17,11 @@ namespace rcap {
 /// The sums of a class's weighted losses.
 struct ClassLoss {
   double sum = 0;     ///< of weight times loss
-  double weight = 0;  ///< of the weights
-  std::int64_t count = 0;
-  std::int64_t cut_count = 0;  ///< how many of them `LossMemory::clip` has cut
+  double weight = 0;  ///< of the weights, which are not 0
 
   ClassLoss& operator+=(const ClassLoss& other) {
     sum += other.sum;
     weight += other.weight;
-    count += other.count;
-    cut_count += other.cut_count;
     return *this;
   }
 };
@@ -106,6 +102,10 @@ class LossMemory {
     losses_[id] = std::min(losses_[id], class_limits_[class_id]);
     return is_above;
   }
+  /// Clips the members and counts those cut; for each class, the sum of `term(loss, place among the
+  /// members)`.
+  template <class Sum, class Term>
+  std::vector<Sum> clip_and_sum(const SampleSet& samples, const Workers& workers, const Term& term);
   [[nodiscard]] float clipped(SampleId id, std::size_t class_id) const noexcept {
     return std::min(losses_[static_cast<std::size_t>(id)], class_limits_[class_id]);
   }

@@ -269,6 +269,8 @@ class Pruner {
   /// last selection it has cut.
   void note_clipped(std::int64_t count) noexcept;
   [[nodiscard]] const SampleSet& selected() const noexcept { return selected_; }
+  /// Whether `weigh` was called for these samples: not since a state was loaded, until `select`.
+  [[nodiscard]] bool are_weighed() const noexcept { return selection_.epoch == epoch_; }
   [[nodiscard]] const SampleSet& pending() const noexcept { return pending_; }
 
  private:

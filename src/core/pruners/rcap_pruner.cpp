@@ -20,7 +20,7 @@ float log_of(ClassId class_count) { return static_cast<float>(exact_log(class_co
 std::vector<double> means_of(std::span<const ClassLoss> losses) {
   std::vector<double> means(losses.size());
   for (std::size_t j = 0; j < losses.size(); ++j) {
-    if (losses[j].count > 0) means[j] = losses[j].sum / losses[j].weight;
+    if (losses[j].weight > 0) means[j] = losses[j].sum / losses[j].weight;
   }
   return means;
 }
@@ -153,11 +153,12 @@ std::vector<double> RcapPruner::errors_over(const SampleSet& samples,
 }
 
 std::vector<double> RcapPruner::class_errors(const Workers& workers) const {
+  if (weighs() && epoch() < 0) {
+    return corrected_errors(losses_of_all(workers), classes().class_sizes(), workers);
+  }
   if (weighs()) {
-    return corrected_errors(epoch() < 0
-                                ? losses_of_all(workers)
-                                : memory_.class_losses(selected(), inverse_chances_, workers),
-                            workers);
+    return corrected_errors(memory_.class_losses(selected(), inverse_chances_, workers),
+                            classes().count_by_class(selected().ids(workers)), workers);
   }
   if (epoch() < 0) return errors_over(SampleSet::all(classes().sample_count()), workers);
   std::vector<double> errors = errors_over(selected(), workers);
@@ -170,8 +171,7 @@ std::vector<ClassLoss> RcapPruner::losses_of_all(const Workers& workers) const {
       memory_.class_sums(SampleSet::all(classes().sample_count()), workers);
   std::vector<ClassLoss> losses;
   for (std::size_t j = 0; j < sums.size(); ++j) {
-    const std::int64_t size = classes().class_sizes()[j];
-    losses.push_back({sums[j], static_cast<double>(size), size});
+    losses.push_back({sums[j], static_cast<double>(classes().class_sizes()[j])});
   }
   return losses;
 }
@@ -193,12 +193,13 @@ void RcapPruner::judge_starved_classes(std::vector<double>& errors, const Worker
 }
 
 std::vector<double> RcapPruner::corrected_errors(std::vector<ClassLoss> losses,
+                                                 std::span<const std::int64_t> counts,
                                                  const Workers& workers) const {
   const auto sizes = classes().class_sizes();
-  const auto starves = [&](std::size_t j) { return losses[j].count == 0 && sizes[j] > 0; };
+  const auto starves = [&](std::size_t j) { return counts[j] == 0 && sizes[j] > 0; };
   std::vector<double> taken(losses.size());
   for (std::size_t j = 0; j < losses.size(); ++j) {
-    taken[j] = starves(j) ? proportional_share(j) : static_cast<double>(losses[j].count);
+    taken[j] = starves(j) ? proportional_share(j) : static_cast<double>(counts[j]);
   }
   if (options_.min_per_class == 0) {
     const std::vector<ClassLoss> whole = losses_of_all(workers);
@@ -264,7 +265,8 @@ std::vector<double> RcapPruner::clip_and_judge(const SampleSet& samples, const W
   if (weighs()) {
     std::vector<ClassLoss> losses = memory_.clip(samples, inverse_chances_, workers);
     note_clipped(memory_.cut_count());
-    return corrected_errors(std::move(losses), workers);
+    if (!are_weighed()) counts_ = classes().count_by_class(samples.ids(workers));
+    return corrected_errors(std::move(losses), counts_, workers);
   }
   std::vector<double> sums = memory_.clip(samples, workers);
   note_clipped(memory_.cut_count());
@@ -292,7 +294,8 @@ void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
   if (!weighs()) return;
   lifts_ = lifts_of(sizes, counts, weights, options_.robust.lift);
   exponents_ = unbias_exponents(sizes, counts, is_robust() ? options_.robust.unbias : std::nullopt);
-  drawn_ = {losses.beta, std::move(counts)};
+  counts_ = std::move(counts);
+  drawn_with_ = losses.beta;
 }
 
 void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
@@ -300,13 +303,12 @@ void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
   if (!weighs()) return weights.clear();
   // A selection that came with a state brings its chances along: the losses of its draw may be
   // gone.
-  const bool is_fresh = drawn_.has_value();
-  const std::vector<std::int64_t> counts =
-      is_fresh ? std::move(drawn_->counts) : classes().count_by_class(ids);
-  const FreshDraw draw{{memory_.stored_losses(), is_fresh ? drawn_->beta : 1}, scratch_.thresholds};
+  const bool is_fresh = drawn_with_.has_value();
+  if (!is_fresh) counts_ = classes().count_by_class(ids);
+  const FreshDraw draw{{memory_.stored_losses(), drawn_with_.value_or(1)}, scratch_.thresholds};
   weigh_samples(classes(), ids, is_fresh ? &draw : nullptr, inverse_chances_,
-                {counts, lifts_, exponents_}, workers, weights);
-  drawn_.reset();
+                {counts_, lifts_, exponents_}, workers, weights);
+  drawn_with_.reset();
 }
 
 }  // namespace rcap

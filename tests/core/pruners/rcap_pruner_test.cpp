@@ -439,6 +439,21 @@ TEST(RobustRcap, GoesByToldErrorsOfClassesWhereThereAreAny) {
   EXPECT_THAT(resumed.class_counts(), ElementsAre(5, 15));
 }
 
+TEST(RobustRcap, GoesOnFromASelectionOfAnotherRun) {
+  // One run took most of class 0 and the other most of class 1, which the next budgets follow.
+  const auto classes = classes_of_sizes({100, 100});
+  RcapPruner pruner(classes, {.pruning_rate = 0.5}, Robust);
+  RcapPruner other(classes, {.pruning_rate = 0.5}, Robust);
+  const auto count_of_0 = [&](const Selection& selection) {
+    return classes->count_by_class(selection.ids).front();
+  };
+  observe_all(pruner, [](ClassId j) { return j == 0 ? 2.0F : 0.1F; });
+  observe_all(other, [](ClassId j) { return j == 0 ? 0.1F : 2.0F; });
+  EXPECT_GT(count_of_0(pruner.select(0)), count_of_0(other.select(0)));
+  pruner.set_state(other.state());
+  EXPECT_EQ(pruner.select(1).ids, other.select(1).ids);
+}
+
 TEST(RobustRcap, RefusesErrorsOfClassesThatCannotBe) {
   RcapPruner pruner(classes_of_sizes({10, 10}), {.pruning_rate = 0.5}, Robust);
   const auto refusal = [](Pruner& asked, const std::vector<double>& errors) {

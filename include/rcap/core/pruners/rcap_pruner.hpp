@@ -132,18 +132,14 @@ class RcapPruner final : public Pruner {
   [[nodiscard]] bool is_robust() const noexcept {
     return options_.class_share == ClassShare::Robust;
   }
-  /// A draw whose probabilities have not been computed yet.
-  struct LastDraw {
-    double beta;
-    std::vector<std::int64_t> counts;  ///< of the classes
-  };
-
   [[nodiscard]] double beta() const;
   [[nodiscard]] std::vector<double> errors_over(const SampleSet& samples,
                                                 const Workers& workers) const;
   void judge_starved_classes(std::vector<double>& errors, const Workers& workers) const;
   /// The errors of the classes for rules that correct for the draw (`weighs`).
+  /// @param counts  how many samples of each class these are the losses of
   [[nodiscard]] std::vector<double> corrected_errors(std::vector<ClassLoss> losses,
+                                                     std::span<const std::int64_t> counts,
                                                      const Workers& workers) const;
   [[nodiscard]] std::vector<ClassLoss> losses_of_all(const Workers& workers) const;
   /// What a class would have kept if all kept the same fraction, at least one sample.
@@ -185,7 +181,8 @@ class RcapPruner final : public Pruner {
   bool has_told_errors_ = false;
   bool has_started_ = false;  ///< first losses are known, if it can start later
   SampleSet known_;           ///< observed since the first selection, while it waits for losses
-  std::optional<LastDraw> drawn_;
+  std::vector<std::int64_t> counts_;  ///< of the classes, in the selection last weighed
+  std::optional<double> drawn_with_;  ///< beta of a draw whose chances have not been found yet
 };
 
 }  // namespace rcap
