@@ -99,6 +99,43 @@ std::unique_ptr<Pruner> make_tdds(Classes classes, const PrunerOptions& options)
       choose_tdds(scores_of("tdds", *classes, options), keep_count_of(*classes, options.common)));
 }
 
+template <auto Member>
+std::unique_ptr<Pruner> make_scored(const char* method, Classes classes,
+                                    const PrunerOptions& options) {
+  return std::make_unique<StaticPruner>(
+      method, classes, options.common,
+      choose_by_score(*classes, scores_of(method, *classes, options),
+                      keep_count_of(*classes, options.common), options.*Member,
+                      options.common.seed));
+}
+
+std::unique_ptr<Pruner> make_el2n(Classes classes, const PrunerOptions& options) {
+  return make_scored<&PrunerOptions::el2n>("el2n", classes, options);
+}
+
+std::unique_ptr<Pruner> make_forgetting(Classes classes, const PrunerOptions& options) {
+  return make_scored<&PrunerOptions::forgetting>("forgetting", classes, options);
+}
+
+std::unique_ptr<Pruner> make_dyn_unc(Classes classes, const PrunerOptions& options) {
+  return make_scored<&PrunerOptions::dyn_unc>("dyn-unc", classes, options);
+}
+
+std::unique_ptr<Pruner> make_dual(Classes classes, const PrunerOptions& options) {
+  const std::size_t mean_count = options.mean_probabilities.size();
+  if (options.dual.choose == DualChoice::Beta &&
+      std::cmp_not_equal(mean_count, classes->sample_count())) {
+    throw InvalidArgument(formatted(
+        "dual: {} mean probabilities for {} samples; its draw needs one per sample beside the "
+        "scores; without them set choose to top, strata or per-class",
+        mean_count, classes->sample_count()));
+  }
+  return std::make_unique<StaticPruner>(
+      "dual", classes, options.common,
+      choose_dual(*classes, scores_of("dual", *classes, options), options.mean_probabilities,
+                  keep_count_of(*classes, options.common), options.dual, options.common.seed));
+}
+
 constexpr std::array Methods{
     MethodInfo{
         .name = "rcap",
@@ -186,6 +223,45 @@ constexpr std::array Methods{
         .is_static = true,
         .needs_scores = Scores::Divergences,
         .make = make_tdds,
+    },
+    MethodInfo{
+        .name = "el2n",
+        .python_name = "EL2N",
+        .summary = "the largest errors of the predicted probabilities early in training",
+        .is_random = false,
+        .is_static = true,
+        .needs_scores = Scores::ErrorNorms,
+        .list_options = list<&PrunerOptions::el2n>,
+        .make = make_el2n,
+    },
+    MethodInfo{
+        .name = "forgetting",
+        .python_name = "Forgetting",
+        .summary = "the samples that were classified right and then wrong most often",
+        .is_random = false,
+        .is_static = true,
+        .needs_scores = Scores::Forgetting,
+        .list_options = list<&PrunerOptions::forgetting>,
+        .make = make_forgetting,
+    },
+    MethodInfo{
+        .name = "dyn-unc",
+        .python_name = "DynUnc",
+        .summary = "the samples whose probability of the true class varies most in a few epochs",
+        .is_random = false,
+        .is_static = true,
+        .needs_scores = Scores::Uncertainties,
+        .list_options = list<&PrunerOptions::dyn_unc>,
+        .make = make_dyn_unc,
+    },
+    MethodInfo{
+        .name = "dual",
+        .python_name = "DUAL",
+        .summary = "uncertain and hard samples early in training, easier ones if more is pruned",
+        .is_static = true,
+        .needs_scores = Scores::Dual,
+        .list_options = list<&PrunerOptions::dual>,
+        .make = make_dual,
     },
     MethodInfo{
         .name = "random",

@@ -29,16 +29,25 @@ struct PrunerOptions {
   Rs2Options rs2_replace{.replacement = true};
   CcsOptions ccs;
   MetriqOptions metriq;
-  std::vector<float> scores;    ///< per sample, for methods that choose by `Scores`
-  std::vector<double> recalls;  ///< per class, for such methods
+  ScoreOptions el2n;
+  ScoreOptions forgetting;
+  ScoreOptions dyn_unc;
+  DualOptions dual;
+  std::vector<float> scores;              ///< per sample, for methods that choose by `Scores`
+  std::vector<float> mean_probabilities;  ///< per sample, for dual's draw
+  std::vector<double> recalls;            ///< per class, for methods that choose by `Recalls`
 };
 
 /// What a method chooses by, if that takes a training run on everything.
 enum class Scores {
   None,
-  Margins,      ///< `MarginScorer`, one per sample
-  Divergences,  ///< `DivergenceScorer`, one per sample
-  Recalls,      ///< `RecallScorer`, one per class
+  Margins,        ///< `MarginScorer`, one per sample
+  Divergences,    ///< `DivergenceScorer`, one per sample
+  Recalls,        ///< `RecallScorer`, one per class
+  ErrorNorms,     ///< `El2nScorer`, one per sample
+  Forgetting,     ///< `ForgettingScorer`, one per sample
+  Uncertainties,  ///< `UncertaintyScorer::uncertainties`, one per sample
+  Dual,           ///< `UncertaintyScorer::dual_scores`, one per sample, with `mean_probabilities`
 };
 
 /// What a run does before it prunes.
@@ -54,7 +63,7 @@ struct MethodInfo {
   std::string_view python_name;  ///< of its class in Python: "RS2Replace"
   std::string_view summary;      ///< one line
   bool learns = false;           ///< its selections follow the losses it observes
-  bool is_random = true;         ///< another seed selects other samples
+  bool is_random = true;         ///< another seed selects other samples, with its own defaults
   bool is_static = false;        ///< chooses once: the same subset every epoch
   bool keeps_all = false;        ///< prunes nothing: the baseline for the others
   bool meets_rate = true;        ///< keeps `keep_count` samples every epoch that it prunes
