@@ -93,12 +93,6 @@ std::unique_ptr<Pruner> make_metriq(Classes classes, const PrunerOptions& option
                     options.metriq, options.common.seed));
 }
 
-std::unique_ptr<Pruner> make_tdds(Classes classes, const PrunerOptions& options) {
-  return std::make_unique<StaticPruner>(
-      "tdds", classes, options.common,
-      choose_tdds(scores_of("tdds", *classes, options), keep_count_of(*classes, options.common)));
-}
-
 template <auto Member>
 std::unique_ptr<Pruner> make_scored(const char* method, Classes classes,
                                     const PrunerOptions& options) {
@@ -107,6 +101,10 @@ std::unique_ptr<Pruner> make_scored(const char* method, Classes classes,
       choose_by_score(*classes, scores_of(method, *classes, options),
                       keep_count_of(*classes, options.common), options.*Member,
                       options.common.seed));
+}
+
+std::unique_ptr<Pruner> make_tdds(Classes classes, const PrunerOptions& options) {
+  return make_scored<&PrunerOptions::tdds>("tdds", classes, options);
 }
 
 std::unique_ptr<Pruner> make_el2n(Classes classes, const PrunerOptions& options) {
@@ -222,6 +220,7 @@ constexpr std::array Methods{
         .is_random = false,
         .is_static = true,
         .needs_scores = Scores::Divergences,
+        .list_options = list<&PrunerOptions::tdds>,
         .make = make_tdds,
     },
     MethodInfo{

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <functional>
 #include <numeric>
-#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -156,7 +155,7 @@ double log_weight(float score, float mean, const BetaShape& shape) {
 /// could not hold. The higher key wins.
 struct Racer {
   double key;
-  std::uint64_t bits;  ///< decide between equal keys, so that those of minus infinity draw, too
+  std::uint64_t bits;  ///< the lower decide between equal keys, also those of minus infinity
   SampleId id;
 };
 
@@ -169,7 +168,7 @@ SampleSet draw_beta(std::span<const float> scores, std::span<const float> means,
     racers[i] = {log_weight(scores[i], means[i], shape) + race_key(0.0F, 1.0, bits), bits, id};
   }
   const auto is_before = [](const Racer& a, const Racer& b) {
-    return a.key != b.key ? a.key > b.key : a.bits > b.bits;
+    return a.key != b.key ? a.key > b.key : a.bits < b.bits;
   };
   SampleSet drawn(static_cast<std::int64_t>(scores.size()));
   for (const Racer& winner : bring_first(std::span(racers), count, is_before)) {
@@ -369,8 +368,10 @@ BetaShape dual_density(std::span<const float> scores, std::span<const float> mea
   check_keep_count(Where, keep_count, sample_count);
 
   std::vector<SampleId> anchors(static_cast<std::size_t>(std::min(Anchors, sample_count)));
-  std::ranges::partial_sort_copy(std::views::iota(SampleId{0}, sample_count), anchors,
-                                 HigherScore{scores});
+  std::vector<SampleId> ids(scores.size());
+  std::iota(ids.begin(), ids.end(), SampleId{0});
+  std::partial_sort_copy(ids.begin(), ids.end(), anchors.begin(), anchors.end(),
+                         HigherScore{scores});
   double sum = 0;
   for (const SampleId id : anchors) sum += mean_probabilities[static_cast<std::size_t>(id)];
   const double mu = sum / static_cast<double>(anchors.size());

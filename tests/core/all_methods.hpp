@@ -99,6 +99,8 @@ inline std::vector<Variant> all_variants() {
                         o.el2n = {ScoreChoice::Strata, 0.2, 20};
                       },
                       true});
+  variants.push_back(
+      {"tdds_per_class", "tdds", [](PrunerOptions& o) { o.tdds.choose = ScoreChoice::PerClass; }});
   variants.push_back({"forgetting_per_class", "forgetting",
                       [](PrunerOptions& o) { o.forgetting.choose = ScoreChoice::PerClass; }});
   variants.push_back(

@@ -29,6 +29,7 @@ struct PrunerOptions {
   Rs2Options rs2_replace{.replacement = true};
   CcsOptions ccs;
   MetriqOptions metriq;
+  ScoreOptions tdds;
   ScoreOptions el2n;
   ScoreOptions forgetting;
   ScoreOptions dyn_unc;

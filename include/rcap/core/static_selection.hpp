@@ -98,9 +98,9 @@ struct ScoreOptions {
 
 void list_options(OptionFields& fields, ScoreOptions& options);
 
-/// EL2N, Forgetting and Dyn-Unc. High score = hard or uncertain (`El2nScorer`, `ForgettingScorer`,
-/// `UncertaintyScorer`): the opposite of what `choose_ccs` reads, so the strata are those of the
-/// negated scores.
+/// TDDS, EL2N, Forgetting and Dyn-Unc. High score = hard or uncertain (`DivergenceScorer`,
+/// `El2nScorer`, `ForgettingScorer`, `UncertaintyScorer`): the opposite of what `choose_ccs` reads,
+/// so the strata are those of the negated scores.
 ///
 /// @param scores  one per sample of `classes`, finite
 /// @param seed    of the draw inside a stratum; the other choices do not draw
@@ -165,7 +165,7 @@ struct BetaShape {
                                     std::int64_t keep_count, const DualOptions& options,
                                     std::uint64_t seed);
 
-/// TDDS: the samples of highest score (`DivergenceScorer`); ties to the lower id.
+/// TDDS as published: the samples of highest score (`DivergenceScorer`); ties to the lower id.
 [[nodiscard]] SampleSet choose_tdds(std::span<const float> scores, std::int64_t keep_count);
 
 /// `random`: one uniform subset for the whole run.
