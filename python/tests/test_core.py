@@ -172,14 +172,12 @@ class TestEveryMethod:
         options = ["--epochs", "4"] if method == "infobatch" else []
         np.save(tmp_path / "labels.npy", LABELS)
         np.save(tmp_path / "all.npy", LOSSES)
-        np.save(tmp_path / "scores.npy", SCORES)
-        np.save(tmp_path / "recalls.npy", OPTIONS["metriq"]["recalls"])
         common = [os.environ["RCAP_PROGRAM"], "select", "--method", method, "--labels", "labels.npy", "--pruning-rate",
                   "0.7", "--seed", "3", "--state", "s.rcap", "--out", "ids.npy", *options]
-        if method in ("ccs", "tdds"):
-            common += ["--scores", "scores.npy"]
-        if method == "metriq":
-            common += ["--recalls", "recalls.npy"]
+        for name in ("scores", "mean_probabilities", "recalls"):
+            if name in OPTIONS.get(method, {}):
+                np.save(tmp_path / f"{name}.npy", OPTIONS[method][name])
+                common += [f"--{name.replace('_', '-')}", f"{name}.npy"]
         pruner, ids = pruner_of(method), None
         if pruner.weighs:
             common += ["--weights", "weights.npy"]

@@ -7,7 +7,6 @@
 
 #include "base/formatted.hpp"
 #include "base/nearest_name.hpp"
-#include "base/quoting.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/pruners/static_pruner.hpp"
@@ -292,7 +291,11 @@ std::string owners_of(std::string_view option) {
   for (const MethodInfo& method : Methods) {
     if (has_option(method, option)) owners.emplace_back(method.name);
   }
-  const std::string names = first_few(owners, owners.size(), " and ");
+  std::string names;
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    if (i > 0) names += i + 1 == owners.size() ? " and " : ", ";
+    names += owners[i];
+  }
   return names.empty() ? names : names + (owners.size() == 1 ? " has it" : " have it");
 }
 
