@@ -144,6 +144,48 @@ def group_dro_cycle():
         print("  class errors", [round(m, 6) for m in means])
 
 
+def window_scores(course, window):
+    """The deviations of p in each window, and the same times 1 - (its mean)."""
+    deviations, duals = [], []
+    for first in range(len(course) - window + 1):
+        part = course[first : first + window]
+        mean = sum(part) / window
+        deviations.append(math.sqrt(sum((p - mean) ** 2 for p in part) / (window - 1)))
+        duals.append(deviations[-1] * (1 - mean))
+    return deviations, duals
+
+
+def dual_draw(scores, means, count, start):
+    """Chances in proportion to score times Beta density; the density normalised, as published."""
+    ten = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:10]
+    mu = sum(means[i] for i in ten) / 10
+    b = 15 * (1 - mu) * (1 - (1 - count / len(scores)) ** 4)
+    a = 16 - b
+    constant = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    print("  Beta", round(a, 9), round(b, 9))
+    keys = {}
+    for i, (score, p) in enumerate(zip(scores, means, strict=True)):
+        log_density = constant + (a - 1) * math.log(p) + (b - 1) * math.log1p(-p)
+        keys[i] = race_key(math.log(score) + log_density, 1, bits(start, i))
+    return sorted(sorted(keys, key=keys.get, reverse=True)[:count])
+
+
+def static_scores():
+    """Dyn-Unc and DUAL on 12 samples over 6 epochs: windows of 3, DUAL on the first 5."""
+    uncertainties, scores, means = [], [], []
+    for i in range(12):
+        course = [math.exp(-0.25 * ((7 * i + 3 * epoch * epoch) % 11)) for epoch in range(6)]
+        uncertainties.append(sum(window_scores(course, 3)[0]) / 4)
+        scores.append(single(sum(window_scores(course[:5], 3)[1]) / 3))
+        means.append(single(sum(course[:5]) / 5))
+    print("uncertainties", [round(x, 7) for x in uncertainties])
+    print("dual scores", [round(x, 7) for x in scores])
+    print("mean probabilities", [round(x, 7) for x in means])
+    for count in (2, 4, 8):
+        start = stream_start(27, SELECTION, 0)
+        print(f"dual draw of {count}:", dual_draw(scores, means, count, start))
+
+
 def main():
     start = stream_start(27, SELECTION, 3)
     print("RandomStream(27, Selection, 3):", bits(start, 0), bits(start, 10**9))
@@ -162,6 +204,7 @@ def main():
 
     robust_cycle()
     group_dro_cycle()
+    static_scores()
 
 
 if __name__ == "__main__":

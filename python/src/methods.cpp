@@ -29,9 +29,22 @@ std::pair<std::string, std::string> array_of(const MethodInfo& method) {
       return {"scores", "one per sample, from `DivergenceScorer`"};
     case Scores::Recalls:
       return {"recalls", "one per class, from `RecallScorer`"};
+    case Scores::ErrorNorms:
+      return {"scores", "one per sample, from `EL2NScorer`"};
+    case Scores::Forgetting:
+      return {"scores", "one per sample, from `ForgettingScorer`"};
+    case Scores::Uncertainties:
+      return {"scores", "one per sample, `UncertaintyScorer.uncertainties`"};
+    case Scores::Dual:
+      return {"scores", "one per sample, `UncertaintyScorer.dual_scores`"};
   }
   return {};
 }
+
+/// The second array of a method, which may be left out.
+constexpr const char* MeansName = "mean_probabilities";
+constexpr const char* MeansMeaning =
+    "one per sample, `UncertaintyScorer.mean_probabilities`; needed by choose \"beta\"";
 
 /// "fraction removed" as "Fraction removed."
 std::string as_sentence(std::string_view text) {
@@ -59,6 +72,10 @@ Texts texts_of(const MethodInfo& method) {
   if (const auto [name, meaning] = array_of(method); !name.empty()) {
     texts.signature += ", " + name + ": object";
     add_argument(name, meaning);
+  }
+  if (method.needs_scores == Scores::Dual) {
+    texts.signature += ", " + std::string(MeansName) + ": object | None = None";
+    add_argument(MeansName, MeansMeaning);
   }
   for (const Option& option : fields.all()) {
     texts.signature += ", " + std::string(option.name()) + ": " + type_of(option);
@@ -158,6 +175,11 @@ void take_array(const MethodInfo& method, nb::dict& arguments, PrunerOptions& op
     options.recalls = numbers_of<double>(name, *array);
   } else {
     options.scores = numbers_of<float>(name, *array);
+  }
+  if (method.needs_scores != Scores::Dual) return;
+  const auto means = take(arguments, MeansName);
+  if (means && !means->is_none()) {
+    options.mean_probabilities = numbers_of<float>(MeansName, *means);
   }
 }
 

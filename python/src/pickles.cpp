@@ -63,6 +63,7 @@ nb::dict contents_of(nb::handle pruner) {
   contents["class_count"] = static_cast<std::int64_t>(classes.class_count());
   contents["options"] = words_of(require_method(handle.pruner->method()), handle.options);
   contents["scores"] = as_numpy(std::vector(handle.options.scores));
+  contents["mean_probabilities"] = as_numpy(std::vector(handle.options.mean_probabilities));
   contents["recalls"] = as_numpy(std::vector(handle.options.recalls));
   contents["state"] = state_of(handle);
   contents["attributes"] = nb::getattr(pruner, "__dict__", nb::dict());
@@ -79,6 +80,10 @@ MadePruner remake(const MethodInfo& method, const nb::dict& contents) {
     set_options(fields, method, {&given, 1}, Reader::Code);
   }
   options.scores = numbers_of<float>("scores", entry<nb::object>(contents, "scores"));
+  if (contents.contains("mean_probabilities")) {  // older versions had none
+    options.mean_probabilities =
+        numbers_of<float>("mean_probabilities", entry<nb::object>(contents, "mean_probabilities"));
+  }
   options.recalls = numbers_of<double>("recalls", entry<nb::object>(contents, "recalls"));
   const auto classes = classes_of(entry<nb::object>(contents, "labels"),
                                   entry<std::int64_t>(contents, "class_count"));

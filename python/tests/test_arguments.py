@@ -32,7 +32,7 @@ ARRAYS = st.one_of(
     st.just(np.arange(12)[::-2]), st.just(np.ma.array([0, 1], mask=[0, 1])), st.just(memoryview(b"abcd")))
 OPTIONS = ["pruning_rate", "seed", "threads", "class_count", "beta", "class_share", "initial_loss", "clip", "focus",
            "allowance", "lift", "unbias", "eta", "loss_power", "turns", "reference_losses", "epochs", "batch_size",
-           "scores", "recalls", "epsilon", "\ud800"]
+           "scores", "mean_probabilities", "recalls", "choose", "epsilon", "\ud800"]
 
 
 @THOROUGH
@@ -125,7 +125,8 @@ TestAnyCalls = AnyCalls.TestCase
 @given(labels=ARRAYS, values=ARRAYS, ids=ARRAYS)
 def test_scorers_take_or_refuse_anything(labels, values, ids):
     for make in (lambda: rcap.MarginScorer(labels), lambda: rcap.DivergenceScorer(labels, epochs=3, window=3),
-                 lambda: rcap.RecallScorer(3)):
+                 lambda: rcap.RecallScorer(3), lambda: rcap.EL2NScorer(labels),
+                 lambda: rcap.ForgettingScorer(labels), lambda: rcap.UncertaintyScorer(3)):
         try:
             scorer = make()
             scorer.add(ids, values)

@@ -18,6 +18,8 @@ LOSSES = np.random.default_rng(0).uniform(0.1, 3, len(LABELS)).astype(np.float32
 SCORES = np.random.default_rng(1).uniform(0, 1, len(LABELS)).astype(np.float32)
 NEEDS_EPOCHS = ["infobatch", "seta", "kakurenbo", "dropout"]
 OPTIONS = {**{method: {"epochs": 4} for method in NEEDS_EPOCHS}, "ccs": {"scores": SCORES}, "tdds": {"scores": SCORES},
+           "el2n": {"scores": SCORES}, "forgetting": {"scores": SCORES}, "dyn-unc": {"scores": SCORES},
+           "dual": {"scores": SCORES, "mean_probabilities": SCORES[::-1].copy()},
            "metriq": {"recalls": np.array([0.9, 0.5, 0.25])}}
 
 
@@ -171,14 +173,12 @@ class TestEveryMethod:
         options = ["--epochs", "4"] if method in NEEDS_EPOCHS else []
         np.save(tmp_path / "labels.npy", LABELS)
         np.save(tmp_path / "all.npy", LOSSES)
-        np.save(tmp_path / "scores.npy", SCORES)
-        np.save(tmp_path / "recalls.npy", OPTIONS["metriq"]["recalls"])
         common = [os.environ["RCAP_PROGRAM"], "select", "--method", method, "--labels", "labels.npy", "--pruning-rate",
                   "0.7", "--seed", "3", "--state", "s.rcap", "--out", "ids.npy", *options]
-        if method in ("ccs", "tdds"):
-            common += ["--scores", "scores.npy"]
-        if method == "metriq":
-            common += ["--recalls", "recalls.npy"]
+        for name in ("scores", "mean_probabilities", "recalls"):
+            if name in OPTIONS.get(method, {}):
+                np.save(tmp_path / f"{name}.npy", OPTIONS[method][name])
+                common += [f"--{name.replace('_', '-')}", f"{name}.npy"]
         pruner, ids = pruner_of(method), None
         if pruner.weighs:
             common += ["--weights", "weights.npy"]
@@ -408,9 +408,56 @@ def test_scorers_score():
         margins.add([0], [1.0, 2.0, 3.0])
 
 
+def test_scorers_agree_with_numpy():
+    rng = np.random.default_rng(3)
+    logits = rng.normal(size=(6, 100, 3))
+    p = np.exp(logits) / np.exp(logits).sum(2, keepdims=True)
+    true = p[:, np.arange(100), LABELS]
+    right = p.argmax(2) == LABELS
+    norms = rcap.EL2NScorer(LABELS, first_epoch=2, last_epoch=4)
+    forgetting = rcap.ForgettingScorer(LABELS)
+    uncertainty = rcap.UncertaintyScorer(100, window=3, dual_epochs=5)
+    for epoch, ids in enumerate(rng.permutation(100) for _ in range(6)):
+        if not norms.done:
+            norms.add(ids, p[epoch, ids])
+            norms.end_epoch()
+        forgetting.add(ids, p[epoch, ids].argmax(1))
+        forgetting.end_epoch()
+        uncertainty.add(ids, -np.log(true[epoch, ids]))
+        uncertainty.end_epoch()
+    np.testing.assert_allclose(norms.scores(), np.linalg.norm(p - np.eye(3)[LABELS], axis=2)[2:5].mean(0), rtol=1e-6)
+    counts = (right[:-1] & ~right[1:]).sum(0)
+    np.testing.assert_array_equal(forgetting.scores(), np.where(right.any(0), counts, counts.max() + 1))
+    windows = np.lib.stride_tricks.sliding_window_view(true, 3, axis=0)
+    deviations = windows.std(2, ddof=1)
+    np.testing.assert_allclose(uncertainty.uncertainties(), deviations.mean(0), rtol=2e-6)
+    assert uncertainty.dual_done
+    np.testing.assert_allclose(uncertainty.dual_scores(), (deviations * (1 - windows.mean(2)))[:3].mean(0), rtol=2e-6)
+    np.testing.assert_allclose(uncertainty.mean_probabilities(), true[:5].mean(0), rtol=1e-6)
+
+
+def test_dual_chooses_with_and_without_mean_probabilities():
+    scores, means = np.linspace(0.1, 1, 100), np.linspace(0.2, 0.9, 100)
+    with pytest.raises(rcap.InvalidArgument, match="dual: 0 mean probabilities for 100 samples"):
+        rcap.DUAL(LABELS, pruning_rate=0.9, scores=scores)
+    top = rcap.DUAL(LABELS, pruning_rate=0.9, scores=scores, choose="top")
+    np.testing.assert_array_equal(top.select(0).ids, np.arange(90, 100))
+    drawn = rcap.DUAL(LABELS, pruning_rate=0.9, scores=scores, mean_probabilities=means)
+    again = pickle.loads(pickle.dumps(drawn))
+    np.testing.assert_array_equal(again.select(0).ids, drawn.select(0).ids)
+    assert len(drawn.select(0).ids) == 10
+    with pytest.raises(rcap.InvalidArgument, match="strata is for choose strata"):
+        rcap.EL2N(LABELS, pruning_rate=0.9, scores=scores, strata=10)
+
+
 def test_scorers_refuse_what_only_fits_by_its_size():
     outputs = np.zeros((2, 3), np.float32)
-    for scorer in (rcap.MarginScorer(LABELS), rcap.DivergenceScorer(LABELS, epochs=3, window=3)):
+    with pytest.raises(rcap.InvalidArgument, match="predictions: 4294967297 is not a class"):
+        rcap.ForgettingScorer(LABELS).add([0], [2**32 + 1])
+    with pytest.raises(rcap.InvalidArgument, match="losses"):
+        rcap.UncertaintyScorer(100).add([0, 1], np.zeros((1, 2)))
+    for scorer in (rcap.MarginScorer(LABELS), rcap.DivergenceScorer(LABELS, epochs=3, window=3),
+                   rcap.EL2NScorer(LABELS)):
         with pytest.raises(rcap.InvalidArgument, match="3 rows for 2 ids; give a row for each, samples x classes"):
             scorer.add([0, 1], outputs.T)
     recalls = rcap.RecallScorer(3)

@@ -89,7 +89,7 @@ def test_there_are_docstring_examples():
     import rcap
     finder = doctest.DocTestFinder()
     found = {test.name for test in finder.find(rcap._core) if test.examples}
-    names = ("Pruner", "MarginScorer", "RecallScorer")
+    names = ("Pruner", "MarginScorer", "RecallScorer", "EL2NScorer", "ForgettingScorer", "UncertaintyScorer")
     assert {f"rcap._core.{name}" for name in names} <= found
     assert any(test.examples for test in finder.find(rcap))
 

@@ -11,6 +11,7 @@
 #include "cli/machine.hpp"
 #include "data/sets/catalogue.hpp"
 #include "rcap/core/make_pruner.hpp"
+#include "train/score_kinds.hpp"
 
 namespace rcap::cli {
 namespace {
@@ -53,9 +54,9 @@ nlohmann::ordered_json to_json(const DataSet& data) {
 
 nlohmann::ordered_json to_json(const MethodInfo& method) {
   constexpr const char* FirstPasses[] = {"none", "forward", "training"};
-  constexpr const char* ScoreKinds[] = {"none", "margins", "divergences", "recalls"};
   constexpr const char* Budgets[] = {"every-epoch", "whole-run", "none"};
   const PrunerOptions usual;
+  const bool scored = method.needs_scores != Scores::None;
   return {{"name", method.name},
           {"summary", method.summary},
           {"learns", method.learns(usual)},
@@ -63,7 +64,7 @@ nlohmann::ordered_json to_json(const MethodInfo& method) {
           {"keeps_all", method.keeps_all},
           {"refreshes", method.refreshes(usual)},
           {"budget", Budgets[static_cast<int>(method.budget(usual))]},
-          {"needs_scores", ScoreKinds[static_cast<int>(method.needs_scores)]},
+          {"needs_scores", scored ? score_kind(method.needs_scores).name : "none"},
           {"first_pass", FirstPasses[static_cast<int>(method.first_pass(usual))]}};
 }
 

@@ -53,9 +53,9 @@ enum class OutputOrder { Training, Ascending };
 
 struct SelectArguments {
   std::string method = "rcap";
-  fs::path labels, losses, ids, scores, recalls;  // in
-  fs::path out, weights;                          // out
-  fs::path state;                                 // both
+  fs::path labels, losses, ids, scores, mean_probabilities, recalls;  // in
+  fs::path out, weights;                                              // out
+  fs::path state;                                                     // both
   std::optional<ClassId> class_count;
   std::optional<std::int64_t> epoch;
   OutputOrder order = OutputOrder::Training;
@@ -63,6 +63,17 @@ struct SelectArguments {
   bool quiet = false;
   bool json = false;
 };
+
+/// Those that choose by a score per sample.
+std::string scored_methods() {
+  std::vector<std::string_view> names;
+  for (const MethodInfo& method : methods()) {
+    const bool by_sample =
+        method.needs_scores != Scores::None && method.needs_scores != Scores::Recalls;
+    if (by_sample) names.push_back(method.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 void add_data_options(CommandLine& line, SelectArguments& arguments) {
   line.group("Data (.npy, one dimension)");
@@ -72,7 +83,10 @@ void add_data_options(CommandLine& line, SelectArguments& arguments) {
             "losses: in the first call of all samples, then of the epoch just trained");
   line.path("ids", arguments.ids, "FILE",
             "ids of the samples in --losses [all samples of the data set, in order]");
-  line.path("scores", arguments.scores, "FILE", "a score per sample, for ccs and tdds");
+  line.path("scores", arguments.scores, "FILE",
+            fmt::format("a score per sample, for {}", scored_methods()));
+  line.path("mean_probabilities", arguments.mean_probabilities, "FILE",
+            "mean probability of the true class per sample, for dual's draw");
   line.path("recalls", arguments.recalls, "FILE", "a recall per class, for metriq");
 }
 
@@ -119,6 +133,7 @@ void check_paths_differ(const SelectArguments& arguments) {
                           {"--losses", &arguments.losses},
                           {"--ids", &arguments.ids},
                           {"--scores", &arguments.scores},
+                          {"--mean-probabilities", &arguments.mean_probabilities},
                           {"--recalls", &arguments.recalls}};
   std::vector<Named> others(std::begin(inputs), std::end(inputs));
   for (const Named& output : outputs) {
@@ -156,6 +171,13 @@ void set_method_options(SelectArguments& arguments, std::span<const GivenOption>
   }
   if (!by_class && method.needs_scores != Scores::None && arguments.scores.empty()) {
     ask_for("--scores FILE", "a score of every sample from a full training run");
+  }
+  const bool draws =
+      method.needs_scores == Scores::Dual && arguments.pruner.dual.choose == DualChoice::Beta;
+  if (draws && arguments.mean_probabilities.empty()) {
+    ask_for("--mean-probabilities FILE",
+            "the mean probability of every sample's true class, or --choose top, strata or "
+            "per-class");
   }
 }
 
@@ -227,6 +249,11 @@ std::unique_ptr<Pruner> make_new_pruner(SelectArguments& arguments,
   if (!arguments.scores.empty()) {
     arguments.pruner.scores =
         read_as<float>(arguments.scores, "scores", classes->sample_count(), "one per sample");
+  }
+  if (!arguments.mean_probabilities.empty()) {
+    arguments.pruner.mean_probabilities =
+        read_as<float>(arguments.mean_probabilities, "mean probabilities", classes->sample_count(),
+                       "one per sample");
   }
   if (!arguments.recalls.empty()) {
     arguments.pruner.recalls =

@@ -7,7 +7,6 @@
 
 #include "base/formatted.hpp"
 #include "base/nearest_name.hpp"
-#include "base/quoting.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/pruners/static_pruner.hpp"
@@ -37,6 +36,12 @@ std::unique_ptr<Pruner> make(Classes classes, const PrunerOptions& options) {
 constexpr bool always(const PrunerOptions&) { return true; }
 constexpr bool never(const PrunerOptions&) { return false; }
 constexpr Budget no_budget(const PrunerOptions&) { return Budget::None; }
+
+/// Of a method that chooses by scores: only strata are drawn from.
+template <auto Member>
+bool draws_strata(const PrunerOptions& options) {
+  return (options.*Member).choose == ScoreChoice::Strata;
+}
 
 std::int64_t keep_count_of(const ClassIndex& classes, const CommonOptions& common) {
   return keep_count(classes.sample_count(), classes.filled_class_count(), common.pruning_rate);
@@ -97,10 +102,45 @@ std::unique_ptr<Pruner> make_metriq(Classes classes, const PrunerOptions& option
                     options.metriq, options.common.seed));
 }
 
-std::unique_ptr<Pruner> make_tdds(Classes classes, const PrunerOptions& options) {
+template <auto Member>
+std::unique_ptr<Pruner> make_scored(const char* method, Classes classes,
+                                    const PrunerOptions& options) {
   return std::make_unique<StaticPruner>(
-      "tdds", classes, options.common,
-      choose_tdds(scores_of("tdds", *classes, options), keep_count_of(*classes, options.common)));
+      method, classes, options.common,
+      choose_by_score(*classes, scores_of(method, *classes, options),
+                      keep_count_of(*classes, options.common), options.*Member,
+                      options.common.seed));
+}
+
+std::unique_ptr<Pruner> make_tdds(Classes classes, const PrunerOptions& options) {
+  return make_scored<&PrunerOptions::tdds>("tdds", classes, options);
+}
+
+std::unique_ptr<Pruner> make_el2n(Classes classes, const PrunerOptions& options) {
+  return make_scored<&PrunerOptions::el2n>("el2n", classes, options);
+}
+
+std::unique_ptr<Pruner> make_forgetting(Classes classes, const PrunerOptions& options) {
+  return make_scored<&PrunerOptions::forgetting>("forgetting", classes, options);
+}
+
+std::unique_ptr<Pruner> make_dyn_unc(Classes classes, const PrunerOptions& options) {
+  return make_scored<&PrunerOptions::dyn_unc>("dyn-unc", classes, options);
+}
+
+std::unique_ptr<Pruner> make_dual(Classes classes, const PrunerOptions& options) {
+  const std::size_t mean_count = options.mean_probabilities.size();
+  if (options.dual.choose == DualChoice::Beta &&
+      std::cmp_not_equal(mean_count, classes->sample_count())) {
+    throw InvalidArgument(formatted(
+        "dual: {} mean probabilities for {} samples; its draw needs one per sample beside the "
+        "scores; without them set choose to top, strata or per-class",
+        mean_count, classes->sample_count()));
+  }
+  return std::make_unique<StaticPruner>(
+      "dual", classes, options.common,
+      choose_dual(*classes, scores_of("dual", *classes, options), options.mean_probabilities,
+                  keep_count_of(*classes, options.common), options.dual, options.common.seed));
 }
 
 constexpr std::array Methods{
@@ -235,10 +275,55 @@ constexpr std::array Methods{
         .name = "tdds",
         .python_name = "TDDS",
         .summary = "the samples whose predictions vary most over training",
-        .is_random = never,
+        .is_random = draws_strata<&PrunerOptions::tdds>,
         .is_static = true,
         .needs_scores = Scores::Divergences,
+        .list_options = list<&PrunerOptions::tdds>,
         .make = make_tdds,
+    },
+    MethodInfo{
+        .name = "el2n",
+        .python_name = "EL2N",
+        .summary = "the largest errors of the predicted probabilities early in training",
+        .is_random = draws_strata<&PrunerOptions::el2n>,
+        .is_static = true,
+        .needs_scores = Scores::ErrorNorms,
+        .list_options = list<&PrunerOptions::el2n>,
+        .make = make_el2n,
+    },
+    MethodInfo{
+        .name = "forgetting",
+        .python_name = "Forgetting",
+        .summary = "the samples that were classified right and then wrong most often",
+        .is_random = draws_strata<&PrunerOptions::forgetting>,
+        .is_static = true,
+        .needs_scores = Scores::Forgetting,
+        .list_options = list<&PrunerOptions::forgetting>,
+        .make = make_forgetting,
+    },
+    MethodInfo{
+        .name = "dyn-unc",
+        .python_name = "DynUnc",
+        .summary = "the samples whose probability of the true class varies most in a few epochs",
+        .is_random = draws_strata<&PrunerOptions::dyn_unc>,
+        .is_static = true,
+        .needs_scores = Scores::Uncertainties,
+        .list_options = list<&PrunerOptions::dyn_unc>,
+        .make = make_dyn_unc,
+    },
+    MethodInfo{
+        .name = "dual",
+        .python_name = "DUAL",
+        .summary = "uncertain and hard samples early in training, easier ones if more is pruned",
+        .is_random =
+            [](const PrunerOptions& options) {
+              return options.dual.choose == DualChoice::Beta ||
+                     options.dual.choose == DualChoice::Strata;
+            },
+        .is_static = true,
+        .needs_scores = Scores::Dual,
+        .list_options = list<&PrunerOptions::dual>,
+        .make = make_dual,
     },
     MethodInfo{
         .name = "random",
@@ -272,7 +357,11 @@ std::string owners_of(std::string_view option) {
   for (const MethodInfo& method : Methods) {
     if (has_option(method, option)) owners.emplace_back(method.name);
   }
-  const std::string names = first_few(owners, owners.size(), " and ");
+  std::string names;
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    if (i > 0) names += i + 1 == owners.size() ? " and " : ", ";
+    names += owners[i];
+  }
   return names.empty() ? names : names + (owners.size() == 1 ? " has it" : " have it");
 }
 

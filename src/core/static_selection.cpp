@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <string_view>
+#include <utility>
 
 #include "base/formatted.hpp"
+#include "core/keys.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/random_stream.hpp"
@@ -47,12 +50,147 @@ std::int64_t cut_count(std::int64_t sample_count, double hard_cutoff) {
   return std::min(static_cast<std::int64_t>(product), sample_count - 1);
 }
 
+std::vector<float> negated(std::span<const float> scores) {
+  std::vector<float> result(scores.size());
+  std::transform(scores.begin(), scores.end(), result.begin(), std::negate<>());
+  return result;
+}
+
 /// The `count` samples of lowest score, ties to the lower id.
 SampleSet lowest_scores(std::span<const float> scores, std::int64_t count) {
   if (count == 0) return SampleSet(static_cast<std::int64_t>(scores.size()));
-  std::vector<float> negated(scores.size());
-  std::transform(scores.begin(), scores.end(), negated.begin(), std::negate<>());
-  return top_scores(negated, count);
+  return top_scores(negated(scores), count);
+}
+
+void check_score_count(std::string_view where, const ClassIndex& classes,
+                       std::span<const float> scores) {
+  if (std::cmp_equal(scores.size(), classes.sample_count())) return;
+  throw InvalidArgument(formatted("{}: {} scores for {} samples; give one per sample", where,
+                                  scores.size(), classes.sample_count()));
+}
+
+/// Orders samples as `top_scores` does: by falling score, ties to the lower id.
+struct HigherScore {
+  std::span<const float> scores;
+  bool operator()(SampleId a, SampleId b) const {
+    const float score_of_a = scores[static_cast<std::size_t>(a)];
+    const float score_of_b = scores[static_cast<std::size_t>(b)];
+    return score_of_a != score_of_b ? score_of_a > score_of_b : a < b;
+  }
+};
+
+/// The samples of each class, in ascending order, class after class.
+std::vector<SampleId> ids_by_class(const ClassIndex& classes) {
+  std::vector<std::size_t> next(classes.class_sizes().size());
+  std::exclusive_scan(classes.class_sizes().begin(), classes.class_sizes().end(), next.begin(),
+                      std::size_t{0}, std::plus<>());
+  std::vector<SampleId> ids(static_cast<std::size_t>(classes.sample_count()));
+  for (SampleId id = 0; id < classes.sample_count(); ++id) {
+    ids[next[static_cast<std::size_t>(classes.class_of(id))]++] = id;
+  }
+  return ids;
+}
+
+/// Moves the `count` members that come first in the order of `is_before` to the front.
+template <class Member, class IsBefore>
+std::span<Member> bring_first(std::span<Member> members, std::int64_t count, IsBefore is_before) {
+  std::nth_element(members.begin(), members.begin() + count, members.end(), is_before);
+  return members.first(static_cast<std::size_t>(count));
+}
+
+/// Every class in proportion to its size; inside a class the highest scores, ties to the lower id.
+SampleSet top_per_class(const ClassIndex& classes, std::span<const float> scores,
+                        std::int64_t keep_count) {
+  const std::span<const std::int64_t> sizes = classes.class_sizes();
+  const std::vector<double> weights(sizes.begin(), sizes.end());
+  const std::vector<std::int64_t> counts = split_budget(sizes, weights, keep_count);
+  std::vector<SampleId> ids = ids_by_class(classes);
+  std::span<SampleId> rest(ids);
+  SampleSet chosen(classes.sample_count());
+  for (std::size_t j = 0; j < counts.size(); ++j) {
+    const auto members = rest.first(static_cast<std::size_t>(sizes[j]));
+    for (const SampleId id : bring_first(members, counts[j], HigherScore{scores}))
+      chosen.insert(id);
+    rest = rest.subspan(members.size());
+  }
+  return chosen;
+}
+
+void check_mean_probabilities(std::string_view where, std::span<const float> means,
+                              std::size_t sample_count) {
+  if (means.size() != sample_count) {
+    throw InvalidArgument(
+        formatted("{}: {} mean probabilities for {} samples; give one per sample, from the epochs "
+                  "that the scores are made from",
+                  where, means.size(), sample_count));
+  }
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    if (means[i] >= 0.0F && means[i] <= 1.0F) continue;
+    throw InvalidArgument(
+        formatted("{}: the mean probability of sample {} is {}; it must lie between 0 and 1", where,
+                  i, means[i]));
+  }
+}
+
+void check_not_negative(std::string_view where, std::span<const float> scores) {
+  const auto bad = std::find_if(scores.begin(), scores.end(), [](float s) { return s < 0.0F; });
+  if (bad == scores.end()) return;
+  throw InvalidArgument(
+      formatted("{}: the score of sample {} is {}; scores that samples are drawn by must be >= 0",
+                where, bad - scores.begin(), *bad));
+}
+
+/// ln of score * mean^(a - 1) * (1 - mean)^(b - 1); minus infinity if the score is 0. A constant
+/// factor does not change chances, so the density is not normalised.
+double log_weight(float score, float mean, const BetaShape& shape) {
+  // Halves of the smallest float above 0, and of the gap between 1 and the largest below.
+  constexpr double LeastMean = 0x1p-150;
+  constexpr double LeastRest = 0x1p-25;
+  if (score == 0.0F) return -HUGE_VAL;
+  return exact_log(score) + (shape.a - 1.0) * exact_log(std::max<double>(mean, LeastMean)) +
+         (shape.b - 1.0) * exact_log(std::max(1.0 - mean, LeastRest));
+}
+
+/// A sample in the exponential race of `draw_weighted`, here with chances that a `float` loss
+/// could not hold. The higher key wins.
+struct Racer {
+  double key;
+  std::uint64_t bits;  ///< the lower decide between equal keys, also those of minus infinity
+  SampleId id;
+};
+
+SampleSet draw_beta(std::span<const float> scores, std::span<const float> means,
+                    const BetaShape& shape, std::int64_t count, const RandomStream& stream) {
+  std::vector<Racer> racers(scores.size());
+  for (std::size_t i = 0; i < racers.size(); ++i) {
+    const auto id = static_cast<SampleId>(i);
+    const std::uint64_t bits = stream.bits(id);
+    racers[i] = {log_weight(scores[i], means[i], shape) + race_key(0.0F, 1.0, bits), bits, id};
+  }
+  const auto is_before = [](const Racer& a, const Racer& b) {
+    return a.key != b.key ? a.key > b.key : a.bits < b.bits;
+  };
+  SampleSet drawn(static_cast<std::int64_t>(scores.size()));
+  for (const Racer& winner : bring_first(std::span(racers), count, is_before)) {
+    drawn.insert(winner.id);
+  }
+  return drawn;
+}
+
+/// The options of the choice by strata, for methods of which it is one choice.
+template <class Options>
+void list_strata_options(OptionFields& fields, Options& options) {
+  const auto by_strata = [&options] { return options.choose == decltype(options.choose)::Strata; };
+  constexpr const char* Rule = "is for choose strata";
+  fields
+      .number("hard_cutoff", options.hard_cutoff, "H",
+              "strata: fraction with the highest scores that is dropped first",
+              Range::proper_part())
+      .applies_if(by_strata, Rule);
+  fields
+      .count("strata", options.strata, "N", "strata: number of score bins",
+             Range::between(1, ClassIndex::MaxClasses - 1))
+      .applies_if(by_strata, Rule);
 }
 
 }  // namespace
@@ -67,6 +205,24 @@ void list_options(OptionFields& fields, CcsOptions& options) {
 void list_options(OptionFields& fields, MetriqOptions& options) {
   fields.choice("quota", options.quota, {"density", "size"},
                 "class error times class size, or class error alone");
+}
+
+void list_options(OptionFields& fields, ScoreOptions& options) {
+  fields.choice("choose", options.choose, {"top", "strata", "per-class"},
+                "the highest scores, an even cover of their range, or the highest of every class");
+  list_strata_options(fields, options);
+}
+
+void list_options(OptionFields& fields, DualOptions& options) {
+  fields.choice("choose", options.choose, {"top", "strata", "per-class", "beta"},
+                "the highest scores, an even cover of their range, the highest of every class, or "
+                "a draw that favours easier samples as more is pruned");
+  list_strata_options(fields, options);
+  fields
+      .number("rate_power", options.rate_power, "C",
+              "beta: power of the pruning rate in the density of the draw",
+              Range::between(0.01, 100))
+      .applies_if([&options] { return options.choose == DualChoice::Beta; }, "is for choose beta");
 }
 
 std::vector<std::int64_t> spread_over_strata(std::span<const std::int64_t> stratum_sizes,
@@ -180,6 +336,71 @@ SampleSet choose_metriq(const ClassIndex& classes, std::span<const double> recal
   const std::vector<std::int64_t> counts =
       metriq_counts(classes.class_sizes(), recalls, keep_count, options);
   return draw_per_class(classes, counts, selection_stream(seed));
+}
+
+SampleSet choose_by_score(const ClassIndex& classes, std::span<const float> scores,
+                          std::int64_t keep_count, const ScoreOptions& options,
+                          std::uint64_t seed) {
+  constexpr std::string_view Where = "choose_by_score";
+  check_options(options);
+  check_score_count(Where, classes, scores);
+  check_scores(Where, scores);
+  check_keep_count(Where, keep_count, classes.sample_count());
+  switch (options.choose) {
+    case ScoreChoice::Top:
+      break;
+    case ScoreChoice::Strata:
+      return choose_ccs(negated(scores), keep_count, {options.hard_cutoff, options.strata}, seed);
+    case ScoreChoice::PerClass:
+      return top_per_class(classes, scores, keep_count);
+  }
+  return top_scores(scores, keep_count);
+}
+
+BetaShape dual_density(std::span<const float> scores, std::span<const float> mean_probabilities,
+                       std::int64_t keep_count, double rate_power) {
+  constexpr std::string_view Where = "dual_density";
+  constexpr std::int64_t Anchors = 10;
+  check_options(DualOptions{.rate_power = rate_power});
+  check_scores(Where, scores);
+  check_mean_probabilities(Where, mean_probabilities, scores.size());
+  const auto sample_count = static_cast<std::int64_t>(scores.size());
+  check_keep_count(Where, keep_count, sample_count);
+
+  std::vector<SampleId> anchors(static_cast<std::size_t>(std::min(Anchors, sample_count)));
+  std::vector<SampleId> ids(scores.size());
+  std::iota(ids.begin(), ids.end(), SampleId{0});
+  std::partial_sort_copy(ids.begin(), ids.end(), anchors.begin(), anchors.end(),
+                         HigherScore{scores});
+  double sum = 0;
+  for (const SampleId id : anchors) sum += mean_probabilities[static_cast<std::size_t>(id)];
+  const double mu = sum / static_cast<double>(anchors.size());
+  const double rate =
+      static_cast<double>(sample_count - keep_count) / static_cast<double>(sample_count);
+  const double power = rate > 0.0 ? exact_exp(rate_power * exact_log(rate)) : 0.0;
+  const double b = 15.0 * (1.0 - mu) * (1.0 - power);
+  return {16.0 - b, b};
+}
+
+SampleSet choose_dual(const ClassIndex& classes, std::span<const float> scores,
+                      std::span<const float> mean_probabilities, std::int64_t keep_count,
+                      const DualOptions& options, std::uint64_t seed) {
+  if (options.choose != DualChoice::Beta) {
+    return choose_by_score(classes, scores, keep_count,
+                           {.choose = static_cast<ScoreChoice>(options.choose),
+                            .hard_cutoff = options.hard_cutoff,
+                            .strata = options.strata},
+                           seed);
+  }
+  constexpr std::string_view Where = "choose_dual";
+  check_options(options);
+  check_score_count(Where, classes, scores);
+  check_scores(Where, scores);
+  check_not_negative(Where, scores);
+  check_mean_probabilities(Where, mean_probabilities, scores.size());
+  check_keep_count(Where, keep_count, classes.sample_count());
+  const BetaShape shape = dual_density(scores, mean_probabilities, keep_count, options.rate_power);
+  return draw_beta(scores, mean_probabilities, shape, keep_count, selection_stream(seed));
 }
 
 SampleSet choose_tdds(std::span<const float> scores, std::int64_t keep_count) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rcap/core/run_cost.hpp"
+#include "train/score_kinds.hpp"
 #include "train/scoring.hpp"
 
 namespace rcap {
@@ -16,22 +17,20 @@ constexpr double EpochsAround = 1;
 /// The fraction that is left to train on if recalls are measured.
 constexpr double NotHeldOut = 1 - 1.0 / RecallsHoldOutOneIn;
 
-bool makes_scores_of(const TrainOptions& options, Scores kind) {
-  return std::ranges::any_of(options.make_scores, [kind](const std::string& method) {
-    return require_method(method).needs_scores == kind;
-  });
-}
-
+/// One training makes all scores but recalls; it lasts as long as the longest of them needs.
 double scoring_epochs(const TrainOptions& options) {
-  const auto epochs = static_cast<double>(options.epochs);
-  double sum = 0;
-  if (makes_scores_of(options, Scores::Margins)) {
-    sum = epochs;
-  } else if (makes_scores_of(options, Scores::Divergences)) {
-    sum = std::min(epochs, static_cast<double>(options.score_epochs));
+  std::int64_t shared = 0;
+  double recalls = 0;
+  for (const std::string& method : options.make_scores) {
+    const ScoreKind& kind = score_kind(require_method(method).needs_scores);
+    const std::int64_t epochs = scored_epochs(kind, options);
+    if (kind.kind == Scores::Recalls) {
+      recalls = NotHeldOut * static_cast<double>(epochs);
+    } else {
+      shared = std::max(shared, epochs);
+    }
   }
-  if (makes_scores_of(options, Scores::Recalls)) sum += NotHeldOut * epochs;
-  return sum;
+  return static_cast<double>(shared) + recalls;
 }
 
 /// The number of epochs on everything that would see as many samples.

@@ -8,6 +8,7 @@
 
 #include "rcap/core/error.hpp"
 #include "rcap/core/make_pruner.hpp"
+#include "train/score_kinds.hpp"
 
 namespace rcap {
 namespace {
@@ -17,7 +18,7 @@ struct Family {
   std::string name;
   TrainOptions options;               ///< of the scoring run
   std::vector<GivenOption> training;  ///< what they have in common
-  bool listens = false;               ///< to the epochs that `options` sets, for tdds
+  std::set<std::string> settled{};    ///< options of scoring that one of them reads
 };
 
 bool needs_scores(const PlannedRun& run) {
@@ -33,12 +34,11 @@ TrainOptions training_of(const PlannedRun& run) {
   options.method = plain.method;
   options.pruner = plain.pruner;
   options.meet_rate = plain.meet_rate;
-  options.score_epochs = plain.score_epochs;
-  options.score_window = plain.score_window;
+  for (const ScoreOption& option : score_options()) options.*option.value = plain.*option.value;
   return options;
 }
 
-void require_equal(const PlannedRun& run, const char* name, std::int64_t value,
+void require_equal(const PlannedRun& run, const std::string& name, std::int64_t value,
                    std::int64_t other) {
   if (value == other) return;
   throw InvalidArgument(fmt::format(
@@ -52,14 +52,15 @@ void join(Family& family, const PlannedRun& run) {
   if (std::ranges::find(methods, run.options.method) == methods.end()) {
     methods.insert(std::ranges::lower_bound(methods, run.options.method), run.options.method);
   }
-  if (require_method(run.options.method).needs_scores != Scores::Divergences) return;
-  if (family.listens) {
-    require_equal(run, "score-epochs", run.options.score_epochs, family.options.score_epochs);
-    require_equal(run, "score-window", run.options.score_window, family.options.score_window);
+  for (const ScoreOption& option : score_options()) {
+    if (!reads(require_method(run.options.method), option)) continue;
+    const std::int64_t value = run.options.*option.value;
+    std::int64_t& shared = family.options.*option.value;
+    if (!family.settled.insert(option.name).second) {
+      require_equal(run, spell(option.name, Reader::File), value, shared);
+    }
+    shared = value;
   }
-  family.listens = true;
-  family.options.score_epochs = run.options.score_epochs;
-  family.options.score_window = run.options.score_window;
 }
 
 /// "lt100-scoring-seed-0", with a number appended if the name is taken.

@@ -200,6 +200,7 @@ PendingCopy Engine::forward(const Batch& batch, std::span<const float> weights,
   torch::manual_seed(seed);
   network_->train();
   logits_.clear();
+  for (torch::Tensor* copy : {&host_logits_, &host_probabilities_, &host_losses_}) copy->reset();
   last_losses_.reset();
   std::vector<torch::Tensor> losses;
   const double each = 1.0 / static_cast<double>(batch.ids.size());
@@ -213,7 +214,8 @@ PendingCopy Engine::forward(const Batch& batch, std::span<const float> weights,
     logits_.push_back(logits.detach());
     losses.push_back(last_losses_.detach());
   });
-  return device_->to_host(torch::cat(losses));
+  losses_ = torch::cat(losses);
+  return device_->to_host(losses_);
 }
 
 void Engine::learn_from_last_part() {
@@ -222,13 +224,20 @@ void Engine::learn_from_last_part() {
 }
 
 std::span<const float> Engine::logits() {
-  host_outputs_ = on_host(torch::cat(logits_));
-  return as_span(host_outputs_);
+  if (!host_logits_.defined()) host_logits_ = on_host(torch::cat(logits_));
+  return as_span(host_logits_);
 }
 
 std::span<const float> Engine::probabilities() {
-  host_outputs_ = on_host(torch::softmax(torch::cat(logits_), 1));
-  return as_span(host_outputs_);
+  if (!host_probabilities_.defined()) {
+    host_probabilities_ = on_host(torch::softmax(torch::cat(logits_), 1));
+  }
+  return as_span(host_probabilities_);
+}
+
+std::span<const float> Engine::losses() {
+  if (!host_losses_.defined()) host_losses_ = on_host(losses_);
+  return as_span(host_losses_);
 }
 
 void Engine::update(double learning_rate) {

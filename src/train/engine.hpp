@@ -21,9 +21,9 @@ namespace rcap {
 /// parts before, so that only one part's outputs take memory at a time. Batch norm then sees one
 /// part at a time.
 ///
-/// Only `logits`, `probabilities` and `state` wait for the device: what other functions return may
-/// still be under way. So may the batch that was passed in, which must stay valid until the next
-/// one has been passed.
+/// Only `logits`, `probabilities`, `losses` and `state` wait for the device: what other functions
+/// return may still be under way. So may the batch that was passed in, which must stay valid until
+/// the next one has been passed.
 class Engine {
  public:
   /// @param normalization  for batches that come as levels; others are normalised already
@@ -39,10 +39,13 @@ class Engine {
   /// @param seed     of what the network draws at random (dropout)
   /// @return one loss (float) per sample, before any weight
   PendingCopy forward(const Batch& batch, std::span<const float> weights, std::uint64_t seed);
-  /// The outputs of the last `forward`, one row per sample, on the processor.
+  /// The outputs of the last `forward`, one row per sample, on the processor; valid, as what the
+  /// next two return, until the next `forward`.
   [[nodiscard]] std::span<const float> logits();
   /// The same as probabilities.
   [[nodiscard]] std::span<const float> probabilities();
+  /// The losses of the last `forward`.
+  [[nodiscard]] std::span<const float> losses();
 
   /// Takes one optimizer step on the mean of the last `forward`'s weighted losses.
   void update(double learning_rate);
@@ -96,7 +99,10 @@ class Engine {
   std::vector<torch::Tensor> logits_;  ///< of the last forward, part by part, detached
   torch::Tensor last_losses_;          ///< of its last part, with gradients
   torch::Tensor last_factors_;         ///< of these losses in the sum that is minimised
-  torch::Tensor host_outputs_;
+  torch::Tensor losses_;               ///< of the last forward, detached
+  torch::Tensor host_logits_;          ///< undefined until asked for, like the next two
+  torch::Tensor host_probabilities_;
+  torch::Tensor host_losses_;
   std::vector<PendingCopy> inputs_;  ///< of the last batch
   std::vector<torch::Tensor> buffers_before_pass_;
 };

@@ -15,6 +15,7 @@
 #include "rcap/core/error.hpp"
 #include "rcap/core/run_cost.hpp"
 #include "train/presets.hpp"
+#include "train/score_kinds.hpp"
 
 namespace rcap {
 namespace {
@@ -28,7 +29,8 @@ std::string names_of(const Entries& entries) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
-std::string methods_that(bool (*are_meant)(const MethodInfo&)) {
+template <class AreMeant>
+std::string methods_that(AreMeant are_meant) {
   std::vector<std::string_view> names;
   for (const MethodInfo& method : methods()) {
     if (are_meant(method)) names.push_back(method.name);
@@ -124,14 +126,15 @@ void list_selection_options(OptionFields& fields, TrainOptions& options) {
       .applies_if(prunes && needs_scores(options.method),
                   fmt::format("is for methods that select by scores: {}", scored));
   fields.list("make_scores", options.make_scores, "METHODS",
-              "e.g. ccs,metriq,tdds: train on everything, write the scores they need, stop");
-  const bool listens =
-      !prunes || (method != nullptr && method->needs_scores == Scores::Divergences);
-  fields.applies_if(listens, "is for the scoring run of tdds");
-  fields.count("score_epochs", options.score_epochs, "T", "tdds: epochs its scores are made from",
-               Range::at_least(1));
-  fields.count("score_window", options.score_window, "J", "tdds: epochs per window",
-               Range::at_least(1));
+              "e.g. ccs,dual,tdds: train on everything, write the scores they need, stop");
+  for (const ScoreOption& option : score_options()) {
+    const bool is_read = !prunes || (method != nullptr && reads(*method, option));
+    const std::string readers = methods_that([&](auto& m) { return reads(m, option); });
+    fields
+        .count(option.name, options.*option.value, option.value_name, option.meaning,
+               Range::at_least(1))
+        .applies_if(is_read, fmt::format("is for the scoring run of {}", readers));
+  }
 }
 
 void list_training_options(OptionFields& fields, TrainOptions& options) {

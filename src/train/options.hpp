@@ -70,7 +70,9 @@ struct TrainOptions {
   bool meet_rate = true;  ///< infobatch: the run is shortened to the pruning rate
   double loss_scale = 1;  ///< factor of the losses that the method gets
   std::int64_t score_epochs = 10;        ///< tdds: epochs its scores are made from
-  std::int64_t score_window = 10;        ///< tdds: epochs per window
+  std::int64_t el2n_epochs = 20;         ///< el2n: epochs of its scoring run
+  std::int64_t dual_epochs = 30;         ///< dual: epochs its scores are made from
+  std::int64_t score_window = 10;        ///< epochs per window, of all scores that have windows
   std::filesystem::path scores;          ///< of a static method; empty: made by a scoring run
   std::vector<std::string> make_scores;  ///< methods to make scores for, instead of training one
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,9 +13,13 @@
 #include "io/safetensors.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/scorers/divergence_scorer.hpp"
+#include "rcap/core/scorers/el2n_scorer.hpp"
+#include "rcap/core/scorers/forgetting_scorer.hpp"
 #include "rcap/core/scorers/margin_scorer.hpp"
 #include "rcap/core/scorers/recall_scorer.hpp"
+#include "rcap/core/scorers/uncertainty_scorer.hpp"
 #include "train/grouping.hpp"
+#include "train/score_kinds.hpp"
 #include "train/session.hpp"
 #include "train/stopwatch.hpp"
 
@@ -24,10 +29,9 @@ namespace {
 namespace fs = std::filesystem;
 using Classes = std::shared_ptr<const ClassIndex>;
 
-// Tensors of a score file, and the prefixes of a method in the keys of its cost.
-constexpr const char* MarginsName = "margins";
-constexpr const char* DivergencesName = "divergences";
-constexpr const char* RecallsName = "recalls";
+/// The tensor of a score file that goes with those of `Scores::Dual`.
+constexpr const char* MeanProbabilitiesName = "mean_probabilities";
+// The prefixes of a method in the keys of its cost.
 const std::string SecondsPrefix = "seconds.";
 const std::string TrainedPrefix = "trained_samples.";
 const std::string ForwardPrefix = "forward_samples.";
@@ -67,49 +71,164 @@ void note_cost(SampleScores& scores, std::span<const std::string> methods,
   for (const std::string& method : methods) scores.costs[method] = cost;
 }
 
-/// Computes margins and divergences during one training on everything.
+/// What listens to the training on everything for one kind of score.
+struct Follower {
+  std::function<void(const Batch&, Engine&)> add;  ///< after each batch
+  std::function<void()> end_epoch;
+  std::function<void(SampleScores&)> finish;  ///< after its last epoch
+};
+
+/// Its scores are in `per_sample`, and all that differs is what it adds.
+template <class Scorer, class Add>
+Follower follow_with(Scores kind, const std::shared_ptr<Scorer>& scorer, Add add) {
+  return {.add = [scorer, add](const Batch& batch, Engine& engine) { add(*scorer, batch, engine); },
+          .end_epoch = [scorer] { scorer->end_epoch(); },
+          .finish = [kind,
+                     scorer](SampleScores& scores) { scores.per_sample[kind] = scorer->scores(); }};
+}
+
+std::int64_t window_in(const TrainOptions& options, std::int64_t epochs) {
+  return std::min(options.score_window, epochs);
+}
+
+Follower follow_margins(const TrainOptions&, const Classes& labels, std::int64_t) {
+  const auto scorer = std::make_shared<MarginScorer>(labels);
+  return {.add = [scorer](const Batch& batch,
+                          Engine& engine) { scorer->add(batch.ids, engine.logits()); },
+          .end_epoch = [] {},
+          .finish =
+              [scorer](SampleScores& scores) {
+                scores.per_sample[Scores::Margins] = scorer->scores();
+              }};
+}
+
+Follower follow_divergences(const TrainOptions& options, const Classes& labels,
+                            std::int64_t epochs) {
+  const DivergenceOptions listening{.epochs = epochs, .window = window_in(options, epochs)};
+  return follow_with(Scores::Divergences, std::make_shared<DivergenceScorer>(labels, listening),
+                     [](auto& scorer, const Batch& batch, Engine& engine) {
+                       scorer.add(batch.ids, engine.probabilities());
+                     });
+}
+
+Follower follow_error_norms(const TrainOptions& options, const Classes& labels,
+                            std::int64_t epochs) {
+  const El2nOptions listening{.first_epoch = epochs - window_in(options, epochs),
+                              .last_epoch = epochs - 1};
+  return follow_with(Scores::ErrorNorms, std::make_shared<El2nScorer>(labels, listening),
+                     [](auto& scorer, const Batch& batch, Engine& engine) {
+                       scorer.add(batch.ids, engine.probabilities());
+                     });
+}
+
+/// The class of the highest output of each sample; the lowest of equal ones.
+std::vector<ClassId> predictions_of(std::span<const float> logits, std::size_t sample_count) {
+  const std::size_t width = sample_count == 0 ? 0 : logits.size() / sample_count;
+  std::vector<ClassId> predictions(sample_count);
+  for (std::size_t i = 0; i < sample_count; ++i) {
+    const auto row = logits.subspan(i * width, width);
+    predictions[i] = static_cast<ClassId>(std::ranges::max_element(row) - row.begin());
+  }
+  return predictions;
+}
+
+Follower follow_forgetting(const TrainOptions&, const Classes& labels, std::int64_t) {
+  return follow_with(Scores::Forgetting, std::make_shared<ForgettingScorer>(labels),
+                     [](auto& scorer, const Batch& batch, Engine& engine) {
+                       scorer.add(batch.ids, predictions_of(engine.logits(), batch.ids.size()));
+                     });
+}
+
+/// Listens to the losses. What is read in the end is not the same for its two kinds.
+template <class Finish>
+Follower follow_losses(const Classes& labels, const UncertaintyOptions& listening, Finish finish) {
+  const auto scorer = std::make_shared<UncertaintyScorer>(labels->sample_count(), listening);
+  return {.add = [scorer](const Batch& batch,
+                          Engine& engine) { scorer->add(batch.ids, engine.losses()); },
+          .end_epoch = [scorer] { scorer->end_epoch(); },
+          .finish = [scorer, finish](SampleScores& scores) { finish(*scorer, scores); }};
+}
+
+Follower follow_uncertainties(const TrainOptions& options, const Classes& labels,
+                              std::int64_t epochs) {
+  return follow_losses(labels, {.window = window_in(options, epochs), .dual_epochs = epochs},
+                       [](const UncertaintyScorer& scorer, SampleScores& scores) {
+                         scores.per_sample[Scores::Uncertainties] = scorer.uncertainties();
+                       });
+}
+
+Follower follow_dual(const TrainOptions& options, const Classes& labels, std::int64_t epochs) {
+  return follow_losses(labels, {.window = window_in(options, epochs), .dual_epochs = epochs},
+                       [](const UncertaintyScorer& scorer, SampleScores& scores) {
+                         scores.per_sample[Scores::Dual] = scorer.dual_scores();
+                         scores.mean_probabilities = scorer.mean_probabilities();
+                       });
+}
+
+/// The kinds that come from one training on everything, and what makes their followers. Its last
+/// argument is the number of epochs to follow.
+constexpr struct {
+  Scores kind;
+  Follower (*follow)(const TrainOptions&, const Classes&, std::int64_t);
+} Followed[] = {
+    {Scores::Margins, follow_margins},
+    {Scores::Divergences, follow_divergences},
+    {Scores::ErrorNorms, follow_error_norms},
+    {Scores::Forgetting, follow_forgetting},
+    {Scores::Uncertainties, follow_uncertainties},
+    {Scores::Dual, follow_dual},
+};
+
+/// A follower, for how many epochs, and the methods that choose by its scores.
+struct Listening {
+  Follower follower;
+  std::int64_t epochs;
+  std::vector<std::string> methods;
+};
+
+std::vector<Listening> listen_for(const TrainOptions& options, std::span<const std::string> methods,
+                                  const Dataset& dataset) {
+  const Classes labels = labels_of(dataset);
+  std::vector<Listening> all;
+  for (const auto& [kind, follow] : Followed) {
+    auto choosing = choosing_by(kind, methods);
+    if (choosing.empty()) continue;
+    const std::int64_t epochs = scored_epochs(score_kind(kind), options);
+    all.push_back({follow(options, labels, epochs), epochs, std::move(choosing)});
+  }
+  return all;
+}
+
+/// Computes all scores that come from one training on everything, which ends when nothing listens
+/// to it any more.
 /// @return false if the listener stopped it
 bool listen_to_training(const TrainOptions& options, std::span<const std::string> methods,
                         const Dataset& dataset, const Classes& classes, TrainListener& listener,
                         SampleScores& scores) {
-  const auto by_margins = choosing_by(Scores::Margins, methods);
-  const auto by_divergences = choosing_by(Scores::Divergences, methods);
-  if (by_margins.empty() && by_divergences.empty()) return true;
+  std::vector<Listening> listening = listen_for(options, methods, dataset);
+  if (listening.empty()) return true;
   double seconds = 0;
   Session session(options, dataset, dataset.train, keep_all(options, classes), "scoring", listener);
-  std::optional<MarginScorer> margins;
-  if (!by_margins.empty()) margins.emplace(labels_of(dataset));
-  std::optional<DivergenceScorer> divergences;
-  if (!by_divergences.empty()) {
-    const std::int64_t epochs = std::min(options.score_epochs, options.epochs);
-    const DivergenceOptions listening{.epochs = epochs,
-                                      .window = std::min(options.score_window, epochs)};
-    divergences.emplace(labels_of(dataset), listening);
-  }
-  const auto cost_so_far = [&] {
-    return ScoringCost{seconds, SampleCost{.trained = session.state().samples_seen}};
-  };
-  while (margins ? !session.done() : !divergences->done()) {
-    const bool diverges = divergences && !divergences->done();
+  for (std::int64_t epoch = 0; !listening.empty(); ++epoch) {
     {
       const Stopwatch watch(seconds);
       const auto trained = session.train_epoch([&](const Batch& batch) {
         // This waits for the outputs of every batch: scorers need them in order, and a row for each
         // sample would be too much to keep for later.
-        if (margins) margins->add(batch.ids, session.engine().logits());
-        if (diverges) divergences->add(batch.ids, session.engine().probabilities());
+        for (const Listening& each : listening) each.follower.add(batch, session.engine());
         return !listener.wants_to_stop();
       });
       if (!trained) return false;
-      if (diverges) divergences->end_epoch();
+      for (const Listening& each : listening) each.follower.end_epoch();
     }
-    if (diverges) note_cost(scores, by_divergences, cost_so_far());
+    const ScoringCost cost{seconds, SampleCost{.trained = session.state().samples_seen}};
+    std::erase_if(listening, [&](const Listening& each) {
+      if (epoch + 1 < each.epochs) return false;
+      each.follower.finish(scores);
+      note_cost(scores, each.methods, cost);
+      return true;
+    });
   }
-  if (margins) {
-    scores.margins = margins->scores();
-    note_cost(scores, by_margins, cost_so_far());
-  }
-  if (divergences) scores.divergences = divergences->scores();
   return true;
 }
 
@@ -223,14 +342,14 @@ std::optional<SampleScores> make_scores(const TrainOptions& options,
 void write_scores(const fs::path& path, const SampleScores& scores, const TrainOptions& options,
                   const ClassIndex& classes) {
   std::vector<TensorView> tensors;
-  if (!scores.margins.empty()) {
-    tensors.push_back(view_of(MarginsName, TensorType::F32, scores.margins));
+  for (const auto& [kind, values] : scores.per_sample) {
+    tensors.push_back(view_of(score_kind(kind).name, TensorType::F32, values));
   }
-  if (!scores.divergences.empty()) {
-    tensors.push_back(view_of(DivergencesName, TensorType::F32, scores.divergences));
+  if (!scores.mean_probabilities.empty()) {
+    tensors.push_back(view_of(MeanProbabilitiesName, TensorType::F32, scores.mean_probabilities));
   }
   if (!scores.recalls.empty()) {
-    tensors.push_back(view_of(RecallsName, TensorType::F64, scores.recalls));
+    tensors.push_back(view_of(score_kind(Scores::Recalls).name, TensorType::F64, scores.recalls));
   }
   std::map<std::string, std::string> metadata{{"labels", fingerprint_text(classes)},
                                               {"model", options.model},
@@ -261,14 +380,17 @@ SampleScores read_scores(const fs::path& path, const TrainOptions& options,
   }
   SampleScores scores;
   const std::int64_t samples = classes.sample_count();
-  const Scores kind = require_method(options.method).needs_scores;
-  if (kind == Scores::Margins) {
-    scores.margins = values_of<float>(path, file, MarginsName, TensorType::F32, samples);
-  } else if (kind == Scores::Divergences) {
-    scores.divergences = values_of<float>(path, file, DivergencesName, TensorType::F32, samples);
-  } else {
+  const ScoreKind& kind = score_kind(require_method(options.method).needs_scores);
+  if (kind.kind == Scores::Recalls) {
     scores.recalls =
-        values_of<double>(path, file, RecallsName, TensorType::F64, classes.class_count());
+        values_of<double>(path, file, kind.name, TensorType::F64, classes.class_count());
+  } else {
+    scores.per_sample[kind.kind] =
+        values_of<float>(path, file, kind.name, TensorType::F32, samples);
+  }
+  if (kind.kind == Scores::Dual) {
+    scores.mean_probabilities =
+        values_of<float>(path, file, MeanProbabilitiesName, TensorType::F32, samples);
   }
   scores.costs[options.method] = *cost;
   return scores;

@@ -26,10 +26,10 @@ struct ScoringCost {
 /// What static methods select by, from training on all data. Empty for methods that were not asked
 /// for.
 struct SampleScores {
-  std::vector<float> margins;                ///< per sample
-  std::vector<float> divergences;            ///< per sample
-  std::vector<double> recalls;               ///< per class
-  std::map<std::string, ScoringCost> costs;  ///< by method
+  std::map<Scores, std::vector<float>> per_sample;  ///< by kind, all kinds but recalls
+  std::vector<float> mean_probabilities;            ///< per sample, with those of `Scores::Dual`
+  std::vector<double> recalls;                      ///< per class
+  std::map<std::string, ScoringCost> costs;         ///< by method
 };
 
 /// Makes the scoring run for some methods: the same network, trained as the run will be, but on
@@ -37,9 +37,14 @@ struct SampleScores {
 ///
 ///  - Margins: of every sample, summed over all epochs.
 ///  - Divergences: of the predictions of the first `score_epochs` epochs.
+///  - Error norms: means over the last `score_window` of the first `el2n_epochs` epochs.
+///  - Forgetting: counted over all epochs.
+///  - Uncertainties: over all epochs.
+///  - Dual: of the first `dual_epochs` epochs.
 ///  - Recalls: a tenth of each class is held out; the recalls on it at the best epoch.
 ///
-/// Margins and divergences come from one training; recalls, for which some samples must not be
+/// In a shorter run, windows and numbers of epochs are cut to its epochs. All but recalls come from
+/// one training, as long as the longest of them takes; recalls, for which some samples must not be
 /// seen, from a separate one. It writes no checkpoints: if killed, it starts again and ends with
 /// the same result.
 /// @return empty if the listener stopped it

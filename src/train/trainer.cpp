@@ -137,8 +137,9 @@ class Run {
       scores = std::move(*made);
       write_scores(given, scores, options_, *classes_);
     }
-    const bool by_margins = require_method(options_.method).needs_scores == Scores::Margins;
-    options_.pruner.scores = std::move(by_margins ? scores.margins : scores.divergences);
+    const Scores kind = require_method(options_.method).needs_scores;
+    options_.pruner.scores = std::move(scores.per_sample[kind]);
+    options_.pruner.mean_probabilities = std::move(scores.mean_probabilities);
     options_.pruner.recalls = std::move(scores.recalls);
     scoring_cost_ = scores.costs[options_.method];
     return true;

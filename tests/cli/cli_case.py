@@ -40,7 +40,7 @@ def tensors_of(path):
 
 
 class CliTest(unittest.TestCase):
-    """Every test has a fresh folder with labels, initial losses, scores and recalls."""
+    """Every test has a fresh folder with labels, initial losses, scores, probabilities and recalls."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="rcap_cli_")
@@ -53,6 +53,7 @@ class CliTest(unittest.TestCase):
         self.put("initial.npy", self.initial)
         self.put("scores.npy", random.normal(size=SAMPLE_COUNT).astype(np.float32))
         self.put("recalls.npy", random.random(CLASS_COUNT))
+        self.put("probabilities.npy", random.random(SAMPLE_COUNT))
 
     def put(self, name, array):
         np.save(self.folder / name, array)

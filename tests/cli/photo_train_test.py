@@ -78,7 +78,7 @@ class Groups(PhotoTest):
             self.assertTrue(all(0 < count <= size for count, size in zip(counts, sizes, strict=False)), counts)
 
     def test_static_methods_score_by_the_classes_that_the_network_tells_apart(self):
-        for method in ("ccs", "metriq", "tdds"):
+        for method in ("ccs", "metriq", "tdds", "el2n", "forgetting", "dyn-unc", "dual"):
             summary = self.train_birds(method, "--pruning-rate", 0.5, "--group-by", "group", "--method", method,
                                        "--epochs", 3)
             self.assertEqual(summary["samples_seen"], 3 * 20, method)

@@ -48,8 +48,10 @@ class Arrays(CliTest):
 
 class Selecting(CliTest):
     def method_options(self, method):
-        needed = {"margins": ["--scores", "scores.npy"], "divergences": ["--scores", "scores.npy"],
-                  "recalls": ["--recalls", "recalls.npy"], "none": []}[METHODS[method]["needs_scores"]]
+        by_sample = ["--scores", "scores.npy"]
+        needed = {"recalls": ["--recalls", "recalls.npy"], "none": [],
+                  "dual": ["--scores", "initial.npy", "--mean-probabilities", "probabilities.npy"]}.get(
+                      METHODS[method]["needs_scores"], by_sample)
         needs_epochs = method in ("infobatch", "seta", "kakurenbo", "dropout")
         return needed + (["--epochs", 10] if needs_epochs else [])
 
@@ -344,7 +346,10 @@ class BadInput(CliTest):
                               (["balanced", "--class-share", "domain", "--reference-losses", "1,2"],
                                f"2 reference_losses for {CLASS_COUNT} classes"),
                               (["balanced", "--eta", "2"], "--eta is for the class shares group-dro and domain"),
-                              (["balanced", "--class-share", "robust"], '"robust" is not one of equal, power')]:
+                              (["balanced", "--class-share", "robust"], '"robust" is not one of equal, power'),
+                              (["el2n"], "--scores FILE is missing: el2n needs"),
+                              (["dual", "--scores", "scores.npy"], "--mean-probabilities FILE is missing: dual needs"),
+                              (["el2n", "--scores", "scores.npy", "--strata", "9"], "--strata is for choose strata")]:
             with self.subTest(words=words):
                 self.refuse_select("--method", *words, naming=naming)
 
@@ -356,7 +361,8 @@ class BadInput(CliTest):
 
     def test_an_option_of_another_method_is_refused_with_its_owners(self):
         for words, naming in [(["ucb", "--beta", 3], "ucb has no option --beta; rcap has it"),
-                              (["rcap", "--strata", 3], "rcap has no option --strata; ccs has it"),
+                              (["rcap", "--strata", 3],
+                               "rcap has no option --strata; ccs, tdds, el2n, forgetting, dyn-unc and dual have it"),
                               (["rs2", "--period", 3], "rs2 has no option --period; ucb and epsilon-greedy have it")]:
             with self.subTest(words=words):
                 self.refuse_select("--method", *words, naming=naming)

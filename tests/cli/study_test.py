@@ -101,6 +101,14 @@ class Outcome(StudyTest):
         self.assertEqual(json.loads(self.study("out", "--json", "--quiet").stdout)["run_seconds"], 0)
         self.assertEqual(self.ended_at("out"), before)
 
+    def test_static_methods_share_one_scoring_run(self):
+        self.change('methods = ["full", "rcap", "rs2", "ccs", {method = "tdds", score-epochs = 4, score-window = 3}]',
+                    'methods = ["rcap", "el2n", "forgetting", {method = "dyn-unc", choose = "per-class"}, "dual"]')
+        self.change("seeds = [0, 27]", "seeds = [0]")
+        outcome = json.loads(self.study("out", "--json", "--quiet", "--jobs", 2).stdout)
+        self.assertEqual((outcome["done"], outcome["missing"]), (1 + 2 * 5, []))
+        self.assertEqual(len(list((self.folder / "out/runs").glob("*/scores.safetensors"))), 1)
+
     def test_what_is_no_plan_is_refused_at_once(self):
         (self.folder / "accents.toml").write_text("café = 1\n")
         (self.folder / "brackets.toml").write_text("[[\nname = 1\n")

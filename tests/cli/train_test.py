@@ -12,6 +12,8 @@ import tempfile
 import time
 import unittest
 
+from safetensors.numpy import load_file
+
 from cli_case import PROGRAM, methods, tensors_of, without_times
 
 KILLS = int(os.environ.get("RCAP_TEST_KILLS", "50"))
@@ -19,11 +21,14 @@ SAMPLES = 2000
 SYNTHETIC = ("--dataset", "synthetic", "--train-samples", SAMPLES)
 
 
-LISTENING = ("--score-epochs", 3, "--score-window", 3)
+WINDOW = ("--score-window", 3)
+LISTENING = ("--score-epochs", 3, *WINDOW)
+STATIC = tuple(name for name, row in methods().items() if row["needs_scores"] != "none")
 
 
 def listening_of(method):
-    return LISTENING if method == "tdds" else ()
+    """The options of scoring that a method has; one that it does not read is refused."""
+    return {"tdds": LISTENING, "el2n": WINDOW, "dyn-unc": WINDOW, "dual": ("--dual-epochs", 3, *WINDOW)}.get(method, ())
 
 
 class TrainTest(unittest.TestCase):
@@ -82,8 +87,8 @@ class Results(TrainTest):
                 self.assertEqual(summary["samples_seen"], seen)
                 refreshed = sum(SAMPLES - epoch["selected"] for epoch in epochs[:-1]) if row["refreshes"] else 0
                 # Three epochs on everything; metriq measures recalls on the tenth that it holds out.
-                scoring = {"ccs": (3 * SAMPLES, 0), "tdds": (3 * SAMPLES, 0),
-                           "metriq": (3 * SAMPLES * 9 // 10, 3 * SAMPLES // 10)}.get(method, (0, 0))
+                scoring = {"metriq": (3 * SAMPLES * 9 // 10, 3 * SAMPLES // 10)}.get(
+                    method, (3 * SAMPLES if method in STATIC else 0, 0))
                 initial = SAMPLES if row["first_pass"] == "forward" else 0
                 self.assertEqual((summary["trained_samples"], summary["forward_samples"]),
                                  (seen + scoring[0], initial + refreshed + scoring[1]))
@@ -116,7 +121,7 @@ class Results(TrainTest):
         self.assertAlmostEqual(second, 0.01 / (1 - 0.4 * 0.8))  # half of the run is over: 0.8 of what is hidden at most
 
     def test_held_out_samples_are_left_alone(self):
-        for method in ["rcap", *(name for name, row in methods().items() if row["needs_scores"] != "none")]:
+        for method in ["rcap", *STATIC]:
             with self.subTest(method=method):
                 summary = self.train_synthetic(method, "--method", method, "--epochs", 3, "--pruning-rate", 0.8,
                                                "--hold-out", 0.25, "--evaluate", "held-out", *listening_of(method))
@@ -204,11 +209,11 @@ class Results(TrainTest):
                      "first/scores.safetensors", "--out", "other2", naming="scores of another data set")
 
     def test_one_scoring_run_serves_all_static_methods(self):
-        result = self.run_rcap(*SYNTHETIC, "--make-scores", "ccs,metriq,tdds", "--epochs", 3, *LISTENING, "--quiet",
-                               "--out", "scores")
+        result = self.run_rcap(*SYNTHETIC, "--make-scores", ",".join(STATIC), "--epochs", 3, *LISTENING,
+                               "--dual-epochs", 3, "--quiet", "--out", "scores")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertFalse((self.folder / "scores/summary.json").exists())
-        for method in ("ccs", "metriq", "tdds"):
+        for method in STATIC:
             options = ("--epochs", 3, *listening_of(method))
             alone = self.train_synthetic(f"alone-{method}", "--method", method, *options)
             shared = self.train_synthetic(f"shared-{method}", "--method", method, *options, "--scores",
@@ -217,6 +222,47 @@ class Results(TrainTest):
             self.assertGreater(shared["seconds"]["scoring"], 0)
         self.refused("--dataset", "synthetic", "--make-scores", "ccs,rs2", "--out", "no",
                      naming='"rs2" does not select by scores')
+
+    def test_each_score_costs_the_epochs_it_is_made_from(self):
+        result = self.run_rcap(*SYNTHETIC, "--make-scores", "el2n,forgetting,dual", "--epochs", 4, "--el2n-epochs", 2,
+                               "--dual-epochs", 3, "--score-window", 2, "--quiet", "--out", "scores")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for method, epochs in (("el2n", 2), ("dual", 3), ("forgetting", 4)):
+            summary = self.train_synthetic(method, "--method", method, "--epochs", 4, "--pruning-rate", 0.8,
+                                           "--scores", "scores/scores.safetensors")
+            self.assertEqual(summary["trained_samples"], 4 * SAMPLES // 5 + epochs * SAMPLES, method)
+
+    def test_scores_say_what_they_claim_to(self):
+        self.run_rcap(*SYNTHETIC, "--make-scores", ",".join(STATIC), "--epochs", 4, *LISTENING, "--dual-epochs", 3,
+                      "--quiet", "--out", "scores")
+        scores = load_file(self.folder / "scores/scores.safetensors")
+        self.assertEqual(set(scores), {"margins", "divergences", "recalls", "error_norms", "forgetting",
+                                       "uncertainties", "dual", "mean_probabilities"})
+        for name, values in scores.items():
+            self.assertEqual(len(values), 10 if name == "recalls" else SAMPLES, name)
+        self.assertTrue(((scores["error_norms"] >= 0) & (scores["error_norms"] <= math.sqrt(2))).all())
+        self.assertTrue(((scores["mean_probabilities"] > 0) & (scores["mean_probabilities"] < 1)).all())
+        # A deviation of three numbers between 0 and 1 is at most that of 0, 0 and 1.
+        for name in ("uncertainties", "dual"):
+            self.assertTrue(((scores[name] > 0) & (scores[name] <= math.sqrt(1 / 3))).all(), name)
+        self.assertLessEqual(set(scores["forgetting"].tolist()), {0, 1, 2, 3})
+        # Hard samples have large errors and small margins.
+        order = scores["margins"].argsort()
+        norms = scores["error_norms"][order]
+        self.assertGreater(norms[:SAMPLES // 4].mean(), norms[-SAMPLES // 4:].mean())
+
+    def test_every_choice_of_a_static_method_trains(self):
+        self.run_rcap(*SYNTHETIC, "--make-scores", "dual,el2n", "--epochs", 2, "--score-window", 2, "--quiet",
+                      "--out", "scores")
+        for method in ("dual", "el2n"):
+            for choose in ("top", "strata", "per-class"):
+                with self.subTest(method=method, choose=choose):
+                    summary = self.train_synthetic(f"{method}-{choose}", "--method", method, "--choose", choose,
+                                                   "--epochs", 2, "--pruning-rate", 0.8, "--scores",
+                                                   "scores/scores.safetensors")
+                    self.assertEqual(summary["samples_seen"], 2 * SAMPLES // 5)
+        self.refused("--dataset", "synthetic", "--method", "el2n", "--choose", "beta", "--out", "no",
+                     naming=["--choose", "beta", "per-class"])
 
     def test_tensorboard_reads_the_events(self):
         from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ inline PrunerOptions options_for(const ClassIndex& classes) {
   options.epsilon_greedy.period = 3;
   for (SampleId id = 0; id < classes.sample_count(); ++id) {
     options.scores.push_back(static_cast<float>(random.uniform(id)));
+    options.mean_probabilities.push_back(
+        static_cast<float>(random.uniform(classes.sample_count() + id)));
   }
   for (ClassId j = 0; j < classes.class_count(); ++j) options.recalls.push_back(0.9 - 0.1 * j);
   return options;
@@ -165,6 +168,15 @@ inline std::vector<Variant> all_variants() {
   variants.push_back({"rs2replace_stratified", "rs2-replace",
                       [](PrunerOptions& o) { o.rs2_replace.stratified = true; }});
   add_share_variants(variants);
+  variants.push_back({"el2n_strata", "el2n", [](PrunerOptions& o) {
+                        o.el2n = {ScoreChoice::Strata, 0.2, 20};
+                      }});
+  variants.push_back(
+      {"tdds_per_class", "tdds", [](PrunerOptions& o) { o.tdds.choose = ScoreChoice::PerClass; }});
+  variants.push_back({"forgetting_per_class", "forgetting",
+                      [](PrunerOptions& o) { o.forgetting.choose = ScoreChoice::PerClass; }});
+  variants.push_back(
+      {"dual_top", "dual", [](PrunerOptions& o) { o.dual.choose = DualChoice::Top; }});
   return variants;
 }
 

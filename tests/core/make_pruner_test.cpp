@@ -66,6 +66,14 @@ TEST(MakePruner, NamesOptionsOutOfRange) {
               HasSubstr("ccs: 0 scores for 2000 samples"));
   EXPECT_THAT(refusal("tdds", [](auto& o) { o.scores.pop_back(); }),
               HasSubstr("tdds: 1999 scores for 2000 samples"));
+  for (const char* method : {"el2n", "forgetting", "dyn-unc", "dual"}) {
+    EXPECT_THAT(refusal(method, [](auto& o) { o.scores.clear(); }),
+                HasSubstr(std::string(method) + ": 0 scores for 2000 samples"));
+  }
+  EXPECT_THAT(
+      refusal("dual", [](auto& o) { o.mean_probabilities.clear(); }),
+      HasSubstr("dual: 0 mean probabilities for 2000 samples; its draw needs one per sample "
+                "beside the scores; without them set choose to top, strata or per-class"));
   EXPECT_THAT(refusal("metriq", [](auto& o) { o.recalls.clear(); }),
               HasSubstr("metriq: 0 recalls for 6 classes"));
 }

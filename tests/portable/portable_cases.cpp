@@ -9,8 +9,11 @@
 #include "core/all_methods.hpp"
 #include "core/hash64.hpp"
 #include "rcap/core/scorers/divergence_scorer.hpp"
+#include "rcap/core/scorers/el2n_scorer.hpp"
+#include "rcap/core/scorers/forgetting_scorer.hpp"
 #include "rcap/core/scorers/margin_scorer.hpp"
 #include "rcap/core/scorers/recall_scorer.hpp"
+#include "rcap/core/scorers/uncertainty_scorer.hpp"
 #include "rcap/core/training_order.hpp"
 
 namespace rcap::portable {
@@ -189,7 +192,7 @@ std::vector<float> make_probabilities(Numbers& numbers, std::size_t rows, ClassI
   return probabilities;
 }
 
-/// The three scorers, and the samples that their methods choose.
+/// The scorers, and the samples that their methods choose.
 Case run_scorers(int number) {
   Numbers numbers(number);
   const auto class_count = static_cast<ClassId>(2 + numbers.below(12));
@@ -201,10 +204,16 @@ Case run_scorers(int number) {
   MarginScorer margins(classes);
   DivergenceScorer divergences(classes, {.epochs = 6, .window = 4});
   RecallScorer recalls(class_count);
+  El2nScorer el2n(classes, {.first_epoch = 2, .last_epoch = 5});
+  ForgettingScorer forgetting(classes);
+  UncertaintyScorer uncertainty(sample_count, {.window = 3, .dual_epochs = 5});
   for (int epoch = 0; epoch < 6; ++epoch) {
     margins.add(ids, make_logits(numbers, ids.size() * static_cast<std::size_t>(class_count)));
-    divergences.add(ids, make_probabilities(numbers, ids.size(), class_count));
+    const std::vector<float> probabilities = make_probabilities(numbers, ids.size(), class_count);
+    divergences.add(ids, probabilities);
     divergences.end_epoch();
+    el2n.add(ids, probabilities);
+    el2n.end_epoch();
     std::vector<ClassId> predictions;
     for (const int label : labels) {
       const bool is_right = numbers.below(3) != 0;
@@ -212,6 +221,10 @@ Case run_scorers(int number) {
     }
     recalls.add(labels, predictions);
     recalls.end_epoch();
+    forgetting.add(ids, predictions);
+    forgetting.end_epoch();
+    uncertainty.add(ids, make_losses(numbers, ids.size(), 1, epoch));
+    uncertainty.end_epoch();
   }
   PrunerOptions options;
   options.common.seed = static_cast<std::uint64_t>(number);
@@ -227,6 +240,20 @@ Case run_scorers(int number) {
   options.scores = divergences.scores();
   scores.add(options.scores);
   choose("tdds");
+  options.scores = el2n.scores();
+  scores.add(options.scores);
+  choose("el2n");
+  options.scores = forgetting.scores();
+  scores.add(options.scores);
+  choose("forgetting");
+  options.scores = uncertainty.uncertainties();
+  scores.add(options.scores);
+  choose("dyn-unc");
+  options.scores = uncertainty.dual_scores();
+  options.mean_probabilities = uncertainty.mean_probabilities();
+  scores.add(options.scores);
+  scores.add(options.mean_probabilities);
+  choose("dual");
   options.recalls = recalls.recalls();
   scores.add(options.recalls);
   choose("metriq");

@@ -44,6 +44,16 @@ TEST(FullTrainings, CountWhatScoringTrains) {
   EXPECT_DOUBLE_EQ(full_trainings(scoring_of({"ccs", "tdds"})), 1);
   EXPECT_DOUBLE_EQ(full_trainings(scoring_of({"tdds"})), 0.4);
   EXPECT_DOUBLE_EQ(full_trainings(scoring_of({"ccs", "metriq", "tdds"})), 1.9);
+  PlannedRun scoring = scoring_of({"dual", "el2n", "tdds"});
+  scoring.options.dual_epochs = 6;
+  scoring.options.el2n_epochs = 5;
+  EXPECT_DOUBLE_EQ(full_trainings(scoring), 0.6);
+  scoring.options.make_scores = {"el2n", "tdds"};
+  EXPECT_DOUBLE_EQ(full_trainings(scoring), 0.5);
+  for (const char* method : {"forgetting", "dyn-unc"}) {
+    EXPECT_DOUBLE_EQ(full_trainings(scoring_of({method, "tdds"})), 1) << method;
+  }
+  EXPECT_DOUBLE_EQ(full_trainings(scoring_of({"metriq"})), 0.9);
 }
 
 TEST(CostModel, KnowsNothingBeforeTheFirstRun) {

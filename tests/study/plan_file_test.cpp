@@ -181,6 +181,23 @@ datasets = [{dataset = "mnist"}]
   }
 }
 
+TEST(PlanFile, TellsTheScoringRunWhatEachMethodListensTo) {
+  const StudyPlan plan = plan_of(R"(
+seeds = [0]
+pruning-rates = [0.5]
+methods = ["forgetting", {method = "dual", dual-epochs = 12, score-window = 4},
+           {method = "tdds", score-epochs = 6, score-window = 4}]
+datasets = [{dataset = "mnist"}]
+)");
+  const TrainOptions& scoring = plan.runs[0].options;
+  EXPECT_THAT(scoring.make_scores, ElementsAre("dual", "forgetting", "tdds"));
+  EXPECT_EQ(scoring.dual_epochs, 12);
+  EXPECT_EQ(scoring.score_epochs, 6);
+  EXPECT_EQ(scoring.score_window, 4);
+  EXPECT_EQ(scoring.el2n_epochs, TrainOptions().el2n_epochs);
+  EXPECT_EQ(plan.runs.size(), 4U);
+}
+
 TEST(PlanFile, ScoresApartWhereTheTrainingDiffers) {
   const StudyPlan plan = plan_of(R"(
 seeds = [0]
@@ -202,6 +219,13 @@ methods = [{name = "a", method = "tdds", score-window = 3}, {name = "b", method 
 datasets = [{dataset = "mnist"}]
 )"),
               HasSubstr("score-window is 5 here and 3 in another run"));
+  EXPECT_THAT(refusal_of(R"(
+seeds = [0]
+pruning-rates = [0.5]
+methods = [{method = "tdds", score-window = 3}, "dyn-unc"]
+datasets = [{dataset = "mnist"}]
+)"),
+              HasSubstr("score-window is 10 here and 3 in another run"));
 }
 
 TEST(PlanFile, NamesTheNearestKey) {

@@ -169,7 +169,18 @@ TEST(MakeOptions, RefusesWhatDoesNotGoTogether) {
               HasSubstr("--evaluate held-out with --hold-out is 0; it must be above 0"));
   EXPECT_THAT(refusal_of({{"features", "cls3"}}), HasSubstr("--features is for the network dino"));
   EXPECT_THAT(refusal_of({{"scores", "a"}}),
-              HasSubstr("--scores is for methods that select by scores: ccs, metriq, tdds"));
+              HasSubstr("--scores is for methods that select by scores: ccs, metriq, tdds, el2n, "
+                        "forgetting, dyn-unc, dual"));
+  EXPECT_THAT(refusal_of({{"method", "ccs"}, {"score_window", "3"}}),
+              HasSubstr("--score-window is for the scoring run of tdds, el2n, dyn-unc, dual"));
+  EXPECT_THAT(refusal_of({{"method", "el2n"}, {"dual_epochs", "3"}}),
+              HasSubstr("--dual-epochs is for the scoring run of dual"));
+  EXPECT_THAT(refusal_of({{"method", "dual"}, {"score_epochs", "3"}}),
+              HasSubstr("--score-epochs is for the scoring run of tdds"));
+  EXPECT_THAT(refusal_of({{"method", "el2n"}, {"el2n_epochs", "0"}}),
+              HasSubstr("--el2n-epochs is 0; it must be at least 1"));
+  EXPECT_THAT(refusal_of({{"method", "el2n"}, {"choose", "top"}, {"strata", "9"}}),
+              HasSubstr("--strata is for choose strata"));
   EXPECT_THAT(refusal_of({{"make_scores", "ccs,rs2"}}),
               HasSubstr("--make-scores: \"rs2\" does not select by scores"));
   EXPECT_THAT(refusal_of({{"make_scores", "ccs"}, {"pruning_rate", "0.5"}}),

@@ -39,16 +39,26 @@ struct PrunerOptions {
   BalancedOptions balanced;
   CcsOptions ccs;
   MetriqOptions metriq;
-  std::vector<float> scores;    ///< per sample, for methods that choose by `Scores`
-  std::vector<double> recalls;  ///< per class, for such methods
+  ScoreOptions tdds;
+  ScoreOptions el2n;
+  ScoreOptions forgetting;
+  ScoreOptions dyn_unc;
+  DualOptions dual;
+  std::vector<float> scores;              ///< per sample, for methods that choose by `Scores`
+  std::vector<float> mean_probabilities;  ///< per sample, for dual's draw
+  std::vector<double> recalls;            ///< per class, for methods that choose by `Recalls`
 };
 
 /// What a method chooses by, if that takes a training run on everything.
 enum class Scores {
   None,
-  Margins,      ///< `MarginScorer`, one per sample
-  Divergences,  ///< `DivergenceScorer`, one per sample
-  Recalls,      ///< `RecallScorer`, one per class
+  Margins,        ///< `MarginScorer`, one per sample
+  Divergences,    ///< `DivergenceScorer`, one per sample
+  Recalls,        ///< `RecallScorer`, one per class
+  ErrorNorms,     ///< `El2nScorer`, one per sample
+  Forgetting,     ///< `ForgettingScorer`, one per sample
+  Uncertainties,  ///< `UncertaintyScorer::uncertainties`, one per sample
+  Dual,           ///< `UncertaintyScorer::dual_scores`, one per sample, with `mean_probabilities`
 };
 
 /// What a run does before it prunes.

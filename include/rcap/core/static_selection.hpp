@@ -83,7 +83,89 @@ void list_options(OptionFields& fields, MetriqOptions& options);
                                       std::int64_t keep_count, const MetriqOptions& options,
                                       std::uint64_t seed);
 
-/// TDDS: the samples of highest score (`DivergenceScorer`); ties to the lower id.
+/// How a method chooses by scores of which the high ones are worth keeping.
+enum class ScoreChoice {
+  Top,       ///< the highest scores of all; ties to the lower id
+  Strata,    ///< as CCS does: drops the highest, then covers the range of scores evenly
+  PerClass,  ///< every class in proportion to its size, its highest scores
+};
+
+struct ScoreOptions {
+  ScoreChoice choose = ScoreChoice::Top;
+  double hard_cutoff = 0.0;  ///< of the strata: `CcsOptions::hard_cutoff`, of the highest scores
+  std::int64_t strata = 50;  ///< of the strata: `CcsOptions::strata`
+};
+
+void list_options(OptionFields& fields, ScoreOptions& options);
+
+/// TDDS, EL2N, Forgetting and Dyn-Unc. High score = hard or uncertain (`DivergenceScorer`,
+/// `El2nScorer`, `ForgettingScorer`, `UncertaintyScorer`): the opposite of what `choose_ccs` reads,
+/// so the strata are those of the negated scores.
+///
+/// @param scores  one per sample of `classes`, finite
+/// @param seed    of the draw inside a stratum; the other choices do not draw
+/// @throws InvalidArgument  on an option or count out of range, or a score that is not
+///                          finite; names it
+///
+/// O(n).
+[[nodiscard]] SampleSet choose_by_score(const ClassIndex& classes, std::span<const float> scores,
+                                        std::int64_t keep_count, const ScoreOptions& options,
+                                        std::uint64_t seed);
+
+/// How DUAL chooses: as other scores, or by its own draw.
+enum class DualChoice {
+  Top,
+  Strata,
+  PerClass,
+  Beta,  ///< a draw in proportion to score times Beta density of the mean probability
+};
+
+struct DualOptions {
+  DualChoice choose = DualChoice::Beta;
+  double hard_cutoff = 0.0;  ///< as in `ScoreOptions`
+  std::int64_t strata = 50;  ///< as in `ScoreOptions`
+  double rate_power = 4.0;   ///< of the Beta draw: power of the pruning rate (c), 0.01 to 100
+};
+
+void list_options(OptionFields& fields, DualOptions& options);
+
+/// The parameters of a Beta density, which is in proportion to x^(a - 1) (1 - x)^(b - 1).
+struct BetaShape {
+  double a;
+  double b;
+};
+
+/// The density by which DUAL favours easier samples as more is pruned:
+/// b = 15 (1 - mu) (1 - r^c) and a = 16 - b, with mu the mean of `mean_probabilities` over the
+/// (up to) ten samples of highest score and r the fraction that is not kept.
+/// @throws InvalidArgument  as `choose_dual`
+[[nodiscard]] BetaShape dual_density(std::span<const float> scores,
+                                     std::span<const float> mean_probabilities,
+                                     std::int64_t keep_count, double rate_power);
+
+/// DUAL: draws one sample after another without replacement, with chances in proportion to its
+/// score times the density `dual_density` at its mean probability; or chooses as
+/// `choose_by_score`.
+///
+/// Means of exactly 0 or 1, where the density may be 0 or infinite, are taken for numbers half as
+/// far from that end as the nearest `float`. Samples of score 0 are drawn, all with equal chance,
+/// if there are too few others.
+///
+/// @param scores              one per sample of `classes`, finite; for the Beta draw >= 0
+///                            (`UncertaintyScorer::dual_scores`)
+/// @param mean_probabilities  one per sample, in [0, 1]
+///                            (`UncertaintyScorer::mean_probabilities`); only the Beta draw reads
+///                            them
+/// @throws InvalidArgument  on an option or count out of range, a score or a mean that is out of
+///                          range; names it
+///
+/// O(n).
+[[nodiscard]] SampleSet choose_dual(const ClassIndex& classes, std::span<const float> scores,
+                                    std::span<const float> mean_probabilities,
+                                    std::int64_t keep_count, const DualOptions& options,
+                                    std::uint64_t seed);
+
+/// TDDS as published: the samples of highest score (`DivergenceScorer`); ties to the lower id.
 [[nodiscard]] SampleSet choose_tdds(std::span<const float> scores, std::int64_t keep_count);
 
 /// `random`: one uniform subset for the whole run.

@@ -3,19 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "base/formatted.hpp"
 #include "core/keys.hpp"
+#include "core/scorers/scorer_checks.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
 namespace {
 
 constexpr double LogOffset = 1e-8;  ///< keeps the logarithm of a probability of 0 finite
-constexpr double SumTolerance = 1e-3;
 
 void check_options(const ClassIndex& classes, const DivergenceOptions& options) {
   if (classes.class_count() < 2) {
@@ -39,17 +38,6 @@ void check_options(const ClassIndex& classes, const DivergenceOptions& options) 
   }
 }
 
-/// samples * per_sample as the length of an array of floats.
-std::size_t array_length(std::int64_t samples, std::int64_t per_sample) {
-  constexpr std::int64_t Longest = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(float);
-  if (per_sample > Longest / samples) {
-    throw InvalidArgument(
-        formatted("DivergenceScorer: {} samples with {} values each are more than memory can hold",
-                  samples, per_sample));
-  }
-  return static_cast<std::size_t>(samples * per_sample);
-}
-
 /// D: how far a prediction moved.
 double step_between(std::span<const float> before, std::span<const float> after) {
   double step = 0;
@@ -66,11 +54,12 @@ DivergenceScorer::DivergenceScorer(std::shared_ptr<const ClassIndex> classes,
                                    const DivergenceOptions& options)
     : classes_(std::move(classes)),
       options_(options),
-      missing_(SampleSet::all(classes_->sample_count())) {
+      roll_("DivergenceScorer", classes_->sample_count()) {
   check_options(*classes_, options);
   const std::size_t prediction_values =
-      array_length(classes_->sample_count(), classes_->class_count());
-  const std::size_t step_values = array_length(classes_->sample_count(), options.window - 1);
+      array_length("DivergenceScorer", classes_->sample_count(), classes_->class_count());
+  const std::size_t step_values =
+      array_length("DivergenceScorer", classes_->sample_count(), options.window - 1);
   previous_.resize(prediction_values);
   steps_.resize(step_values);
   scores_.resize(static_cast<std::size_t>(classes_->sample_count()));
@@ -81,8 +70,8 @@ void DivergenceScorer::add(std::span<const SampleId> ids, std::span<const float>
     throw InvalidArgument(
         formatted("DivergenceScorer::add: all {} epochs are done; read scores()", options_.epochs));
   }
-  check_rows(ids, probabilities);
-  mark_added(ids);
+  check_probabilities("DivergenceScorer::add", *classes_, ids, probabilities);
+  roll_.mark_added(ids);
   const auto width = static_cast<std::size_t>(classes_->class_count());
   for (std::size_t i = 0; i < ids.size(); ++i) {
     take_row(static_cast<std::size_t>(ids[i]), probabilities.subspan(i * width, width));
@@ -94,77 +83,27 @@ void DivergenceScorer::end_epoch() {
     throw InvalidArgument(
         formatted("DivergenceScorer::end_epoch: all {} epochs are done already", options_.epochs));
   }
-  if (missing_.count() > 0) {
-    throw InvalidArgument(formatted(
-        "DivergenceScorer::end_epoch: sample {} was not added in epoch {}; add every sample in "
-        "every epoch",
-        missing_.ids().front(), epoch_));
-  }
-  missing_ = SampleSet::all(classes_->sample_count());
-  ++epoch_;
+  roll_.end_epoch();
 }
 
 std::vector<float> DivergenceScorer::scores() const {
   if (!done()) {
     throw InvalidArgument(
         formatted("DivergenceScorer::scores: {} of {} epochs have ended; scores need them all",
-                  epoch_, options_.epochs));
+                  roll_.epoch(), options_.epochs));
   }
   return scores_;
-}
-
-void DivergenceScorer::check_rows(std::span<const SampleId> ids,
-                                  std::span<const float> probabilities) const {
-  const auto width = static_cast<std::size_t>(classes_->class_count());
-  if (probabilities.size() % width != 0 || probabilities.size() / width != ids.size()) {
-    throw InvalidArgument(
-        formatted("DivergenceScorer::add: {} probabilities for {} samples; give {} per sample, one "
-                  "for each class",
-                  probabilities.size(), ids.size(), width));
-  }
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0 || ids[i] >= classes_->sample_count()) {
-      throw InvalidArgument(formatted("DivergenceScorer::add: sample {}; ids lie between 0 and {}",
-                                      ids[i], classes_->sample_count() - 1));
-    }
-    const auto row = probabilities.subspan(i * width, width);
-    const auto bad = std::find_if_not(row.begin(), row.end(), [](float p) { return p >= 0; });
-    if (bad != row.end()) {
-      throw InvalidArgument(
-          formatted("DivergenceScorer::add: probability {} of sample {} is {}; it must be >= 0",
-                    bad - row.begin(), ids[i], *bad));
-    }
-    const double sum = std::accumulate(row.begin(), row.end(), 0.0);
-    if (!(std::abs(sum - 1.0) <= SumTolerance)) {
-      throw InvalidArgument(
-          formatted("DivergenceScorer::add: the probabilities of sample {} add "
-                    "up to {}; they must add up to 1: give softmax outputs",
-                    ids[i], sum));
-    }
-  }
-}
-
-/// All or none.
-void DivergenceScorer::mark_added(std::span<const SampleId> ids) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (missing_.erase_present(ids[i])) continue;
-    for (const SampleId earlier : ids.first(i)) missing_.insert(earlier);
-    throw InvalidArgument(
-        formatted("DivergenceScorer::add: sample {} appears twice in epoch {}; add each sample "
-                  "once per epoch",
-                  ids[i], epoch_));
-  }
 }
 
 void DivergenceScorer::take_row(std::size_t sample, std::span<const float> probabilities) {
   const std::span<float> previous =
       std::span(previous_).subspan(sample * probabilities.size(), probabilities.size());
-  if (epoch_ > 0) {
+  if (const std::int64_t epoch = roll_.epoch(); epoch > 0) {
     const std::int64_t ring = options_.window - 1;
-    const auto slot = static_cast<std::size_t>((epoch_ - 1) % ring);
+    const auto slot = static_cast<std::size_t>((epoch - 1) % ring);
     steps_[sample * static_cast<std::size_t>(ring) + slot] =
         static_cast<float>(step_between(previous, probabilities));
-    if (epoch_ >= ring) {
+    if (epoch >= ring) {
       scores_[sample] = static_cast<float>(options_.decay * window_spread(sample) +
                                            (1.0 - options_.decay) * scores_[sample]);
     }

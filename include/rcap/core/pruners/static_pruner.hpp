@@ -9,7 +9,7 @@
 RCAP_API_BEGIN
 namespace rcap {
 
-/// The same subset every epoch: what `full`, `random`, `ccs`, `metriq` and `tdds` are
+/// The same subset every epoch: what `full`, `random` and all methods that choose by scores are
 /// once their samples are chosen (`static_selection.hpp`).
 class StaticPruner final : public Pruner {
  public:

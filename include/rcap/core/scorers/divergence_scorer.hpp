@@ -7,7 +7,7 @@
 
 #include "rcap/core/class_index.hpp"
 #include "rcap/core/export.hpp"
-#include "rcap/core/sample_set.hpp"
+#include "rcap/core/scorers/epoch_roll.hpp"
 
 RCAP_API_BEGIN
 namespace rcap {
@@ -62,22 +62,19 @@ class DivergenceScorer {
   void end_epoch();
 
   /// Whether all epochs have ended.
-  [[nodiscard]] bool done() const noexcept { return epoch_ == options_.epochs; }
+  [[nodiscard]] bool done() const noexcept { return roll_.epoch() == options_.epochs; }
 
   /// The score of each sample, >= 0.
   /// @throws InvalidArgument  before all epochs have ended
   [[nodiscard]] std::vector<float> scores() const;
 
  private:
-  void check_rows(std::span<const SampleId> ids, std::span<const float> probabilities) const;
-  void mark_added(std::span<const SampleId> ids);
   void take_row(std::size_t sample, std::span<const float> probabilities);
   [[nodiscard]] double window_spread(std::size_t sample) const;
 
   std::shared_ptr<const ClassIndex> classes_;
   DivergenceOptions options_;
-  std::int64_t epoch_ = 0;
-  SampleSet missing_;            ///< not added yet in the current epoch
+  EpochRoll roll_;
   std::vector<float> previous_;  ///< predictions of the previous epoch, one row per sample
   std::vector<float> steps_;     ///< the last J - 1 values D of each sample, in a ring buffer
   std::vector<float> scores_;
