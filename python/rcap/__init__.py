@@ -12,6 +12,7 @@ transformers, `rcap.loggers` reports for TensorBoard and Weights & Biases. They 
 only when you ask for them.
 """
 
+import collections.abc
 import inspect
 import typing
 from collections.abc import Callable
@@ -43,7 +44,7 @@ METHODS: dict[str, type[Pruner]] = vars(_core)["_METHODS"]
 
 def _signature_of(method: type[Pruner]) -> inspect.Signature:
     """The signature of a class, from its docstring: a compiled module has nothing else."""
-    scope: dict[str, Any] = {"typing": typing}
+    scope: dict[str, Any] = {"typing": typing, "collections": collections}
     exec((method.__init__.__doc__ or "").replace("__init__(self, ", "def made(", 1) + ": ...", scope)
     return inspect.signature(scope["made"])
 
