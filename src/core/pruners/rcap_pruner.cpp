@@ -243,15 +243,14 @@ void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
   const std::vector<double> weights =
       share_weights(this->epoch() < 0 ? class_errors(workers) : clip_and_judge(selected, workers));
   const auto sizes = classes().class_sizes();
-  std::vector<std::int64_t> counts =
-      split_budget(sizes, weights, keep_count(), options_.min_per_class);
+  counts_ = split_budget(sizes, weights, keep_count(), options_.min_per_class);
   const LossWeights losses{memory_.stored_losses(), beta()};
-  selected = draw_weighted(classes(), losses, counts, stream(Purpose::Selection, epoch), workers,
+  selected = draw_weighted(classes(), losses, counts_, stream(Purpose::Selection, epoch), workers,
                            &scratch_);
   if (!is_robust()) return;
-  lifts_ = lifts_of(sizes, counts, weights, options_.robust.lift);
-  exponents_ = unbias_exponents(sizes, counts, options_.robust.unbias);
-  drawn_ = {losses.beta, std::move(counts)};
+  lifts_ = lifts_of(sizes, counts_, weights, options_.robust.lift);
+  exponents_ = unbias_exponents(sizes, counts_, options_.robust.unbias);
+  drawn_beta_ = losses.beta;
 }
 
 void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
@@ -259,13 +258,19 @@ void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
   if (!is_robust()) return weights.clear();
   // A selection that came with a state brings its chances along: the losses of its draw may be
   // gone.
-  const bool is_fresh = drawn_.has_value();
-  const std::vector<std::int64_t> counts =
-      is_fresh ? std::move(drawn_->counts) : classes().count_by_class(ids);
-  const FreshDraw draw{{memory_.stored_losses(), is_fresh ? drawn_->beta : 1}, scratch_.thresholds};
+  const bool is_fresh = drawn_beta_.has_value();
+  if (!is_fresh) counts_ = classes().count_by_class(ids);
+  const FreshDraw draw{{memory_.stored_losses(), drawn_beta_.value_or(1)}, scratch_.thresholds};
   weigh_samples(classes(), ids, is_fresh ? &draw : nullptr, inverse_chances_,
-                {counts, lifts_, exponents_}, workers, weights);
-  drawn_.reset();
+                {counts_, lifts_, exponents_}, workers, weights);
+  drawn_beta_.reset();
+}
+
+std::vector<double> RcapPruner::class_weights(const Selection& selection, const Workers& workers) {
+  if (!is_robust()) return {counts_.begin(), counts_.end()};
+  const ClassWeighing weighing{counts_, lifts_, exponents_};
+  return alike_in_classes(weighing) ? sum_alike_weights(weighing)
+                                    : Pruner::class_weights(selection, workers);
 }
 
 }  // namespace rcap

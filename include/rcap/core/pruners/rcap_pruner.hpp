@@ -105,6 +105,8 @@ class RcapPruner final : public Pruner {
   void record_classes(std::span<const double> errors) override;
   void weigh(std::span<const SampleId> ids, const Workers& workers,
              std::vector<float>& weights) override;
+  [[nodiscard]] std::vector<double> class_weights(const Selection& selection,
+                                                  const Workers& workers) override;
   void list_state(StateFields& fields) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);
@@ -113,12 +115,6 @@ class RcapPruner final : public Pruner {
   [[nodiscard]] bool is_robust() const noexcept {
     return options_.class_share == ClassShare::Robust;
   }
-  /// A draw whose probabilities have not been computed yet.
-  struct LastDraw {
-    double beta;
-    std::vector<std::int64_t> counts;  ///< of the classes
-  };
-
   [[nodiscard]] double beta() const;
   [[nodiscard]] std::vector<double> errors_over(const SampleSet& samples,
                                                 const Workers& workers) const;
@@ -160,7 +156,8 @@ class RcapPruner final : public Pruner {
   bool has_told_errors_ = false;
   bool has_started_ = false;  ///< first losses are known, if it can start later
   SampleSet known_;           ///< observed since the first selection, while it waits for losses
-  std::optional<LastDraw> drawn_;
+  std::vector<std::int64_t> counts_;  ///< of the classes in the last draw
+  std::optional<double> drawn_beta_;  ///< of a draw whose probabilities have not been computed yet
 };
 
 }  // namespace rcap
