@@ -74,8 +74,14 @@ std::vector<std::string> remarks_on(const Summary& summary) {
 }
 
 std::string method_title(const Summary& summary) {
-  if (summary.class_share.empty() || summary.class_share == "robust") return summary.method;
-  return fmt::format("{} {}", summary.method, summary.class_share);
+  std::string title = summary.method;
+  if (!summary.class_share.empty() && summary.class_share != "robust") {
+    title += " " + summary.class_share;
+  }
+  if (summary.logit_adjustment != 0) {
+    title += fmt::format(", logit adjustment {}", summary.logit_adjustment);
+  }
+  return title;
 }
 
 void add_name(std::vector<std::string>& names, const std::string& name) {
