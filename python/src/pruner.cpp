@@ -396,6 +396,14 @@ void bind_pruner(nb::module_& module) {
           "Records the error of every class on data that is not trained on, such as the mean loss "
           "of its held-out samples. RCAP's robust rule follows these from then on.")
       .def(
+          "log_prior",
+          [](const PrunerHandle& self) { return as_numpy(in_turn(&Pruner::log_prior)(self)); },
+          "The prior of what was trained: the logarithm of each class's part of the weights of all "
+          "selections so far, a float64 array. `logits - tau * log_prior` corrects a network's "
+          "outputs for the classes it has seen more of (logit adjustment).\n\n"
+          "An epoch counts once, when it is first selected. A class that was never selected counts "
+          "as half a sample. Before the first selection it is the prior of the data set.")
+      .def(
           "planned_batches",
           [](const PrunerHandle& self, std::int64_t epochs, std::int64_t batch_size) {
             return self.pruner->planned_batches(epochs, batch_size);

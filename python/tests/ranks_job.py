@@ -61,6 +61,8 @@ def run_once(folder):
     for method in DYNAMIC:
         sampler = make_sampler(method)
         seen = together(train(sampler))
+        priors = of_all_ranks(sampler.log_prior().tolist())
+        assert all(prior == priors[0] for prior in priors), method
         if dist.get_rank() == 0:
             torch.save({"state": sampler.pruner.state(), "seen": seen}, folder / f"{method}-{dist.get_world_size()}.pt")
 

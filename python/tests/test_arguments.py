@@ -115,6 +115,7 @@ class AnyCalls(RuleBasedStateMachine):
     def holds_together(self):
         if self.pruner is not None:
             assert 0 <= self.pruner.pending_count <= self.pruner.sample_count
+            assert np.isfinite(self.pruner.log_prior()).all()
 
 
 AnyCalls.TestCase.settings = settings(THOROUGH, max_examples=max(EXAMPLES // 5, 20), stateful_step_count=20)

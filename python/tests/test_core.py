@@ -259,6 +259,25 @@ def test_told_class_errors_move_the_budget():
     np.testing.assert_array_equal(other.select(2).ids, pruner.select(2).ids)
 
 
+def test_prior_is_that_of_all_selections_with_their_weights():
+    pruner = rcap.InfoBatch(LABELS, epochs=4, annealing=1.0)
+    sizes = np.bincount(LABELS)
+    np.testing.assert_allclose(pruner.log_prior(), np.log(sizes / sizes.sum()), rtol=0, atol=1e-14)
+    sums = np.zeros(len(sizes))
+    for epoch in range(4):
+        selection = pruner.select(epoch)
+        weights = np.ones(len(selection)) if selection.weights is None else selection.weights
+        np.add.at(sums, LABELS[selection.ids], weights)
+        pruner.observe(selection.ids, losses_of(selection.ids, epoch))
+    assert selection.weights is not None
+    prior = pruner.log_prior()
+    assert prior.dtype == np.float64
+    np.testing.assert_allclose(prior, np.log(sums / sums.sum()), rtol=0, atol=1e-13)
+    resumed = rcap.InfoBatch(LABELS, epochs=4, annealing=1.0)
+    resumed.set_state(pruner.state())
+    np.testing.assert_array_equal(resumed.log_prior(), prior)
+
+
 def address_of(array):
     return array.__array_interface__["data"][0]
 

@@ -287,6 +287,27 @@ def test_weights_do_not_depend_on_the_default_type():
         torch.set_default_dtype(torch.float32)
 
 
+def test_prior_is_that_of_the_epoch_even_if_the_next_is_selected_ahead():
+    sampler, alone = make_sampler("rcap"), make_sampler("rcap").pruner
+    sizes = torch.from_numpy(np.bincount(LABELS) / len(LABELS))
+    torch.testing.assert_close(sampler.log_prior(), sizes.log().float())
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        ids = torch.tensor(list(sampler))
+        alone.select(epoch)
+        alone.observe(ids, losses_of(ids, epoch))
+        prior = torch.from_numpy(alone.log_prior()).float()
+        assert torch.equal(sampler.log_prior(), prior)
+        sampler.observe(ids, losses_of(ids, epoch))
+        sampler.select_ahead()
+        assert torch.equal(sampler.log_prior(), prior)
+    resumed = make_sampler("rcap")
+    resumed.load_state_dict(sampler.state_dict())
+    assert resumed.epoch == 2
+    alone.select(2)
+    assert torch.equal(resumed.log_prior(), torch.from_numpy(alone.log_prior()).float())
+
+
 def test_tells_class_errors_to_the_pruner():
     sampler = PruningSampler(rcap.RCAP([0] * 50 + [1] * 50, class_share="robust", initial_loss="log-c"))
     sampler.observe_classes(torch.tensor([0.1, 0.9], requires_grad=True))

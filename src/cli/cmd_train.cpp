@@ -77,21 +77,37 @@ std::string percent(double part) {
   return std::isnan(part) ? "-" : fmt::format("{:.1f}", 100 * part);
 }
 
+/// The prior-adjusted accuracies; NaN if an older version made the evaluation.
+Accuracies adjusted_of(const Evaluation& evaluation) {
+  return evaluation.prior_adjusted.value_or(
+      Accuracies{.accuracy = NAN,
+                 .worst_group_accuracy = NAN,
+                 .average_group_accuracy = NAN,
+                 .adjusted_average_accuracy = {},
+                 .group_accuracy = std::vector<double>(evaluation.group_accuracy.size(), NAN)});
+}
+
 void print_groups(const Summary& summary) {
   constexpr std::size_t MostShown = 40;
-  const auto& accuracies = summary.evaluation.group_accuracy;
-  fmt::print("{:<20} {:>9} {:>9}\n", "group", "accuracy", "samples");
-  for (std::size_t g = 0; g < std::min(accuracies.size(), MostShown); ++g) {
-    fmt::print("{:<20} {:>9} {:>9}\n", summary.group_names[g].substr(0, 20), percent(accuracies[g]),
+  const Accuracies& plain = summary.evaluation;
+  const Accuracies adjusted = adjusted_of(summary.evaluation);
+  const std::size_t group_count = plain.group_accuracy.size();
+  fmt::print("{:<20} {:>9} {:>14} {:>9}\n", "group", "accuracy", "prior-adjusted", "samples");
+  for (std::size_t g = 0; g < std::min(group_count, MostShown); ++g) {
+    fmt::print("{:<20} {:>9} {:>14} {:>9}\n", summary.group_names[g].substr(0, 20),
+               percent(plain.group_accuracy[g]), percent(adjusted.group_accuracy[g]),
                summary.group_sizes[g]);
   }
-  if (accuracies.size() > MostShown) {
-    fmt::print("... and {} more in summary.json\n", accuracies.size() - MostShown);
+  if (group_count > MostShown) {
+    fmt::print("... and {} more in summary.json\n", group_count - MostShown);
   }
-  fmt::print("{:<20} {:>9}\n{:<20} {:>9}\n{:<20} {:>9}\n", "worst group",
-             percent(summary.evaluation.worst_group_accuracy), "average group",
-             percent(summary.evaluation.average_group_accuracy), "all samples",
-             percent(summary.evaluation.accuracy));
+  const auto print_line = [&](const char* name, double Accuracies::*accuracy) {
+    fmt::print("{:<20} {:>9} {:>14}\n", name, percent(plain.*accuracy),
+               percent(adjusted.*accuracy));
+  };
+  print_line("worst group", &Accuracies::worst_group_accuracy);
+  print_line("average group", &Accuracies::average_group_accuracy);
+  print_line("all samples", &Accuracies::accuracy);
 }
 
 /// What accuracies are measured on, if not on all groups of the test samples.
@@ -181,9 +197,12 @@ class TrainReporter final : public TrainListener {
     std::string line = fmt::format("epoch {:>3}/{}  loss {:.4f}  {} samples", record.epoch + 1,
                                    epochs, record.train_loss, record.selected);
     if (record.evaluation) {
-      line += fmt::format("  accuracy: worst group {}, average {}",
-                          percent(record.evaluation->worst_group_accuracy),
-                          percent(record.evaluation->average_group_accuracy));
+      const auto text_of = [](const Accuracies& found) {
+        return fmt::format("worst group {}, average {}", percent(found.worst_group_accuracy),
+                           percent(found.average_group_accuracy));
+      };
+      line += fmt::format("  accuracy: {}; prior-adjusted: {}", text_of(*record.evaluation),
+                          text_of(adjusted_of(*record.evaluation)));
     }
     print(line + fmt::format("  {:.1f} s", record.seconds.total()));
   }

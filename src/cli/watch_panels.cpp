@@ -94,12 +94,24 @@ const Evaluation* last_evaluation(const RunProgress& run) {
   return found == run.epochs.rend() ? nullptr : &*found->evaluation;
 }
 
+/// If there is room.
+void write_adjusted(TextCanvas& canvas, const Area& area, int column, const Evaluation& last) {
+  if (!last.prior_adjusted) return;
+  const std::string text =
+      fmt::format("prior-adjusted {}, {}", as_percent(last.prior_adjusted->average_group_accuracy),
+                  as_percent(last.prior_adjusted->worst_group_accuracy));
+  const int end = column + static_cast<int>(text.size());
+  if (end <= area.column + area.columns) canvas.write(area.row, column, text, Ink::Faint);
+}
+
 void draw_accuracy(TextCanvas& canvas, const Area& area, const RunProgress& run) {
   int end = canvas.write(area.row, area.column, "accuracy", Ink::Strong) + 2;
   if (const Evaluation* last = last_evaluation(run)) {
     end = canvas.write(area.row, end, "average " + as_percent(last->average_group_accuracy),
                        Ink::First);
-    canvas.write(area.row, end + 2, "worst " + as_percent(last->worst_group_accuracy), Ink::Second);
+    end = canvas.write(area.row, end + 2, "worst " + as_percent(last->worst_group_accuracy),
+                       Ink::Second);
+    write_adjusted(canvas, area, end + 2, *last);
   } else {
     canvas.write(area.row, end, "not evaluated yet", Ink::Faint);
   }

@@ -99,9 +99,16 @@ std::string result_of(const Summary& summary) {
   const auto number = static_cast<std::size_t>(worst - found.group_accuracy.begin());
   const std::string name =
       number < summary.group_names.size() ? fmt::format(" ({})", summary.group_names[number]) : "";
-  return fmt::format("accuracy {}, average {} {}, worst {} {}{}", as_percent(found.accuracy),
-                     summary.group_by, as_percent(found.average_group_accuracy), summary.group_by,
-                     as_percent(found.worst_group_accuracy), name);
+  std::string text =
+      fmt::format("accuracy {}, average {} {}, worst {} {}{}", as_percent(found.accuracy),
+                  summary.group_by, as_percent(found.average_group_accuracy), summary.group_by,
+                  as_percent(found.worst_group_accuracy), name);
+  if (const auto& adjusted = found.prior_adjusted) {
+    text += fmt::format("; prior-adjusted {}, average {}, worst {}", as_percent(adjusted->accuracy),
+                        as_percent(adjusted->average_group_accuracy),
+                        as_percent(adjusted->worst_group_accuracy));
+  }
+  return text;
 }
 
 std::string last_line(const RunProgress& run, std::string_view hint) {

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "base/formatted.hpp"
 #include "core/batch_checks.hpp"
+#include "core/log_parts.hpp"
+#include "core/member_blocks.hpp"
 #include "core/saturate.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
@@ -62,6 +66,27 @@ void hand_over(std::span<const SampleId> ids, std::span<const Real> losses, bool
   }
 }
 
+/// Adds `term(place)` of each id to the sum of its class.
+template <class Sum, class Term>
+std::vector<Sum> sum_ids_by_class(const ClassIndex& classes, std::span<const SampleId> ids,
+                                  const Workers& workers, const Term& term) {
+  const Chunks chunks = chunks_for_sums(std::ssize(ids), std::ssize(ids), classes.class_count());
+  const auto class_count = static_cast<std::size_t>(classes.class_count());
+  std::vector<Sum> rows(std::max<std::size_t>(static_cast<std::size_t>(chunks.size()), 1) *
+                        class_count);
+  classes.visit([&](auto labels) {
+    workers.for_each_chunk(chunks.size(), [&](std::int64_t chunk, int) {
+      Sum* sums = rows.data() + static_cast<std::size_t>(chunk) * class_count;
+      const auto end = static_cast<std::size_t>(chunks.end(chunk));
+      for (auto i = static_cast<std::size_t>(chunks.begin(chunk)); i < end; ++i) {
+        sums[labels[static_cast<std::size_t>(ids[i])]] += term(i);
+      }
+    });
+  });
+  add_rows(rows, class_count);
+  return rows;
+}
+
 }  // namespace
 
 void list_options(OptionFields& fields, CommonOptions& options) {
@@ -83,6 +108,7 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
                                    options.pruning_rate)),
       workers_(options.threads),
       selected_(classes_->sample_count()),
+      trained_weights_(classes_->class_sizes().size()),
       pending_(SampleSet::all(classes_->sample_count())),
       unrefreshed_(0),
       batch_means_(classes_->sample_count()) {
@@ -124,7 +150,8 @@ const Selection& Pruner::select(std::int64_t epoch) {
         "of every sample once before the first epoch",
         pending_count(), classes_->sample_count(), pending_ids().front()));
   }
-  if (epoch != epoch_) {
+  const bool is_new = epoch != epoch_;
+  if (is_new) {
     make_selection(epoch, selected_, workers_);
     pending_ = selected_;
     if (refreshes()) unrefreshed_ = left_out();
@@ -137,6 +164,10 @@ const Selection& Pruner::select(std::int64_t epoch) {
     selection_.rate_factor = rate_factor(epoch);
     selection_.epoch = epoch;
   }
+  if (is_new) {
+    std::ranges::transform(trained_weights_, class_weights(selection_, workers_),
+                           trained_weights_.begin(), std::plus<>());
+  }
   return selection_;
 }
 
@@ -144,6 +175,26 @@ SampleSet Pruner::left_out() const {
   SampleSet others = SampleSet::all(classes_->sample_count());
   others.subtract(selected_);
   return others;
+}
+
+std::vector<double> Pruner::class_weights(const Selection& selection, const Workers& workers) {
+  if (!selection.weights.empty()) {
+    const float* weights = selection.weights.data();
+    return sum_ids_by_class<double>(*classes_, selection.ids, workers, [weights](std::size_t i) {
+      return static_cast<double>(weights[i]);
+    });
+  }
+  const std::vector<std::int64_t> counts = sum_ids_by_class<std::int64_t>(
+      *classes_, selection.ids, workers, [](std::size_t) { return std::int64_t{1}; });
+  return {counts.begin(), counts.end()};
+}
+
+std::vector<double> Pruner::log_prior() const {
+  const bool has_trained =
+      std::ranges::any_of(trained_weights_, [](double weight) { return weight > 0; });
+  if (has_trained) return log_parts(trained_weights_);
+  const auto sizes = classes_->class_sizes();
+  return log_parts(std::vector<double>(sizes.begin(), sizes.end()));
 }
 
 void Pruner::mark_observed(const char* where, std::span<const SampleId> ids) {
@@ -364,6 +415,7 @@ void Pruner::list_all_state(StateFields& fields) {
   fields.number("epoch", epoch_);
   fields.samples("selected", selected_);
   fields.samples("pending", pending_);
+  fields.weights("trained_weights", trained_weights_);
   if (refreshes()) {
     if (unrefreshed_.sample_count() == 0) unrefreshed_ = SampleSet(classes_->sample_count());
     fields.samples("unrefreshed", unrefreshed_);
@@ -397,6 +449,13 @@ void Pruner::read_all_state(StateFields& fields, const std::string& where) {
         formatted("{}: epoch or pending samples contradict the selection; the state was "
                   "not written by rcap",
                   where));
+  }
+  const double trained = std::accumulate(trained_weights_.begin(), trained_weights_.end(), 0.0);
+  if (!std::isfinite(trained) || (epoch_ < 0 && trained > 0)) {
+    throw BadFile(
+        formatted("{}: the trained weights add up to {} after {} epochs; the state was not written "
+                  "by rcap",
+                  where, trained, epoch_ + 1));
   }
 }
 

@@ -40,6 +40,11 @@ std::vector<Factor> factors_of(std::span<const double> sums, const ClassWeighing
   return factors;
 }
 
+/// The same where each sample had 1 so far.
+std::vector<Factor> factors_of_classes(const ClassWeighing& weighing) {
+  return factors_of(std::vector<double>(weighing.counts.begin(), weighing.counts.end()), weighing);
+}
+
 void divide_by_mean(std::span<float> weights) {
   const double mean =
       std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(weights.size());
@@ -174,10 +179,21 @@ class DrawnSamples {
 
 }  // namespace
 
+bool alike_in_classes(const ClassWeighing& weighing) { return all_are(weighing.exponents, 0); }
+
+std::vector<double> sum_alike_weights(const ClassWeighing& weighing) {
+  const std::vector<Factor> factors = factors_of_classes(weighing);
+  std::vector<double> sums(factors.size());
+  for (std::size_t j = 0; j < sums.size(); ++j) {
+    sums[j] = static_cast<double>(weighing.counts[j]) * static_cast<double>(factors[j].factor);
+  }
+  return sums;
+}
+
 void weigh_samples(const ClassIndex& classes, std::span<const SampleId> ids, const FreshDraw* draw,
                    std::span<InverseChance> inverses, const ClassWeighing& weighing,
                    const Workers& workers, std::vector<float>& weights) {
-  const bool alike_in_class = all_are(weighing.exponents, 0);
+  const bool alike_in_class = alike_in_classes(weighing);
   const bool all_are_one = alike_in_class && all_are(weighing.lifts, 1);
   weights.resize(all_are_one ? 0 : ids.size());
   classes.visit([&](auto labels) {
@@ -185,8 +201,7 @@ void weigh_samples(const ClassIndex& classes, std::span<const SampleId> ids, con
     if (all_are_one) {
       if (draw != nullptr) drawn.find_chances(*draw, inverses);
     } else if (alike_in_class) {
-      const std::vector<double> ones(weighing.counts.begin(), weighing.counts.end());
-      drawn.weigh_classes(draw, inverses, factors_of(ones, weighing), weights);
+      drawn.weigh_classes(draw, inverses, factors_of_classes(weighing), weights);
     } else {
       drawn.weigh(draw, inverses, weighing, weights);
     }

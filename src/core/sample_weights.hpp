@@ -23,6 +23,12 @@ struct ClassWeighing {
   std::span<const float> exponents;
 };
 
+/// Whether samples of one class count the same.
+[[nodiscard]] bool alike_in_classes(const ClassWeighing& weighing);
+
+/// The sum of the weights of each class, if samples of one class count the same.
+[[nodiscard]] std::vector<double> sum_alike_weights(const ClassWeighing& weighing);
+
 /// How much each drawn sample counts:
 ///
 ///     lift of its class * (1 / chance) ^ exponent of its class, divided by the mean over the class

@@ -225,13 +225,11 @@ class FieldReader final : public StateFields {
   }
 
   void losses(std::string_view name, std::vector<float>& values) override {
-    expect(name, FieldType::Losses, values.size());
-    remember(values);
-    input_.get(values.data(), values.size() * sizeof(float), quoted(name));
-    if (const auto i = first_bad_loss(values); i < values.size()) {
-      input_.source().refuse(
-          formatted("{}[{}] is {}; it must be finite and >= 0", name, i, values[i]));
-    }
+    get_numbers(name, FieldType::Losses, values);
+  }
+
+  void weights(std::string_view name, std::vector<double>& values) override {
+    get_numbers(name, FieldType::Weights, values);
   }
 
   void chances(std::string_view name, std::vector<InverseChance>& values) override {
@@ -268,6 +266,18 @@ class FieldReader final : public StateFields {
   template <class T>
   void remember(T& value) {
     undo_.emplace_back([&value, old = value]() mutable { std::swap(value, old); });
+  }
+
+  /// Numbers that are finite and >= 0.
+  template <class Real>
+  void get_numbers(std::string_view name, FieldType type, std::vector<Real>& values) {
+    expect(name, type, values.size());
+    remember(values);
+    input_.get(values.data(), values.size() * sizeof(Real), quoted(name));
+    if (const auto i = first_bad_number(values); i < values.size()) {
+      input_.source().refuse(
+          formatted("{}[{}] is {}; it must be finite and >= 0", name, i, values[i]));
+    }
   }
 
   std::int64_t get_number(std::string_view name) {

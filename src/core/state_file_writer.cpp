@@ -67,12 +67,11 @@ class Encoder final : public StateFields {
   }
 
   void losses(std::string_view name, std::vector<float>& values) override {
-    if (const auto i = first_bad_loss(values); i < values.size()) {
-      throw InternalError(formatted("write_state_file: {}[{}] is {}; it must be finite and >= 0",
-                                    name, i, values[i]));
-    }
-    section(name, FieldType::Losses, values.size());
-    sink_.put(values.data(), values.size() * sizeof(float));
+    numbers(name, FieldType::Losses, values);
+  }
+
+  void weights(std::string_view name, std::vector<double>& values) override {
+    numbers(name, FieldType::Weights, values);
   }
 
   void chances(std::string_view name, std::vector<InverseChance>& values) override {
@@ -90,6 +89,16 @@ class Encoder final : public StateFields {
   }
 
  private:
+  /// Numbers that are finite and >= 0.
+  template <class Real>
+  void numbers(std::string_view name, FieldType type, const std::vector<Real>& values) {
+    if (const auto i = first_bad_number(values); i < values.size()) {
+      throw InternalError(formatted("write_state_file: {}[{}] is {}; it must be finite and >= 0",
+                                    name, i, values[i]));
+    }
+    section(name, type, values.size());
+    sink_.put(values.data(), values.size() * sizeof(Real));
+  }
   void section(std::string_view name, FieldType type, std::uint64_t count) {
     string(name);
     value(static_cast<std::uint32_t>(type));

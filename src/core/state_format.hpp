@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
+#include <vector>
 
 #include "core/hash64.hpp"
 #include "rcap/core/sample_set.hpp"
@@ -18,16 +18,23 @@ namespace rcap::state_format {
 static_assert(std::endian::native == std::endian::little,
               "state files are little-endian and are read and written without conversion");
 static_assert(std::numeric_limits<float>::is_iec559 && sizeof(float) == 4);
+static_assert(std::numeric_limits<double>::is_iec559 && sizeof(double) == 8);
 
 inline constexpr std::array<char, 8> Magic = {'R', 'C', 'A', 'P', 'S', 'T', 'A', 'T'};
-inline constexpr std::uint32_t Version = 3;
+inline constexpr std::uint32_t Version = 4;
 inline constexpr std::uint64_t HeadBytes = 24;
 inline constexpr std::uint64_t ChecksumBytes = 8;
 /// Head, empty method, three numbers, no options, checksum.
 inline constexpr std::uint64_t MinFileBytes = HeadBytes + 4 + 24 + 4 + ChecksumBytes;
 inline constexpr std::size_t MaxStringBytes = 65535;
 
-enum class FieldType : std::uint32_t { Number = 1, Losses = 2, Samples = 3, Chances = 4 };
+enum class FieldType : std::uint32_t {
+  Number = 1,
+  Losses = 2,
+  Samples = 3,
+  Chances = 4,
+  Weights = 5
+};
 
 struct Head {
   std::array<char, 8> magic = Magic;
@@ -37,10 +44,11 @@ struct Head {
 };
 static_assert(sizeof(Head) == HeadBytes);
 
-/// The first value that no loss may have, or the length.
-inline std::size_t first_bad_loss(std::span<const float> values) {
-  const auto bad = std::find_if(values.begin(), values.end(), [](float value) {
-    return !(value >= 0.0F && value <= std::numeric_limits<float>::max());
+/// The first value that no loss or weight may have, or the length.
+template <class Real>
+std::size_t first_bad_number(const std::vector<Real>& values) {
+  const auto bad = std::find_if(values.begin(), values.end(), [](Real value) {
+    return !(value >= 0 && value <= std::numeric_limits<Real>::max());
   });
   return static_cast<std::size_t>(bad - values.begin());
 }

@@ -27,7 +27,7 @@ struct Accuracy {
   const char* title;
   double Evaluation::*value;
 };
-constexpr Accuracy Accuracies[] = {
+constexpr Accuracy ShownAccuracies[] = {
     {"Worst group accuracy, %", &Evaluation::worst_group_accuracy},
     {"Average group accuracy, %", &Evaluation::average_group_accuracy},
 };
@@ -237,7 +237,7 @@ std::optional<std::string> figure_against(const Cost& measure, const StudyResult
     if (groups.size() < 2) continue;
     for (const RunGroup& group : groups) shown.insert(group.method);
     Section section{.heading = dataset, .plot_height = 250};
-    for (const Accuracy& accuracy : Accuracies) {
+    for (const Accuracy& accuracy : ShownAccuracies) {
       section.panels.push_back(cost_panel(results, groups, accuracy, measure));
     }
     chart.sections.push_back(std::move(section));
@@ -304,7 +304,7 @@ std::optional<std::string> beta_figure(const StudyResults& results) {
     const BetaLines lines = beta_lines(results, dataset);
     if (lines.empty()) continue;
     Section section{.heading = dataset};
-    for (const Accuracy& accuracy : Accuracies) {
+    for (const Accuracy& accuracy : ShownAccuracies) {
       section.panels.push_back(beta_panel(lines, all, accuracy));
     }
     chart.sections.push_back(std::move(section));
@@ -332,7 +332,7 @@ std::optional<std::string> curve_figure(const StudyResults& results) {
   for (const std::string& dataset : results.datasets) {
     const std::vector<RunGroup> groups = highest_rate_groups_of(results, dataset);
     Section section{.heading = heading_of(results, dataset), .plot_height = 270};
-    for (const Accuracy& accuracy : Accuracies) {
+    for (const Accuracy& accuracy : ShownAccuracies) {
       section.panels.push_back(curve_panel(results, groups, accuracy));
     }
     if (!has_curve(section.panels.front())) continue;

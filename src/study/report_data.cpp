@@ -181,12 +181,20 @@ class ReportData {
   void put_evaluation(Json& json, const Evaluation& evaluation) const {
     json["accuracy"] = {rounded(evaluation.worst_group_accuracy),
                         rounded(evaluation.average_group_accuracy), rounded(evaluation.accuracy)};
+    const auto& adjusted = evaluation.prior_adjusted;
     if (evaluation.adjusted_average_accuracy) {
       json["accuracy"].push_back(rounded(*evaluation.adjusted_average_accuracy));
+    } else if (adjusted) {
+      json["accuracy"].push_back(nullptr);
+    }
+    if (adjusted) {
+      json["accuracy"].push_back(rounded(adjusted->worst_group_accuracy));
+      json["accuracy"].push_back(rounded(adjusted->average_group_accuracy));
     }
     const std::vector<double>& groups = evaluation.group_accuracy;
     if (groups.size() <= limits_.groups) {
       json["group_accuracy"] = rounded(groups);
+      if (adjusted) json["adjusted_group_accuracy"] = rounded(adjusted->group_accuracy);
       return;
     }
     std::vector<std::size_t> order(groups.size());
@@ -195,7 +203,10 @@ class ReportData {
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return groups[i]; });
     order.resize(std::min(order.size(), limits_.worst_groups));
     json["worst_groups"] = Json::array();
-    for (const std::size_t i : order) json["worst_groups"].push_back({i, rounded(groups[i])});
+    for (const std::size_t i : order) {
+      json["worst_groups"].push_back({i, rounded(groups[i])});
+      if (adjusted) json["worst_groups"].back().push_back(rounded(adjusted->group_accuracy.at(i)));
+    }
   }
 
   void put_curves(Json& json, const RunResult& run) {
@@ -204,7 +215,7 @@ class ReportData {
       if (record.evaluation) evaluated.push_back(&record);
     }
     std::vector<std::int64_t> epochs, selected;
-    std::vector<double> worst, average, overall, adjusted, loss;
+    std::vector<double> worst, average, overall, adjusted, prior_worst, prior_average, loss;
     for (const std::size_t i : every(curve_stride_, evaluated.size())) {
       const EpochRecord& record = *evaluated[i];
       const Evaluation& evaluation = *record.evaluation;
@@ -214,13 +225,20 @@ class ReportData {
       average.push_back(evaluation.average_group_accuracy);
       overall.push_back(evaluation.accuracy);
       if (const auto value = evaluation.adjusted_average_accuracy) adjusted.push_back(*value);
+      if (const auto& prior = evaluation.prior_adjusted) {
+        prior_worst.push_back(prior->worst_group_accuracy);
+        prior_average.push_back(prior->average_group_accuracy);
+      }
       loss.push_back(record.train_loss);
     }
     json["at"] = grids_.place_of(epochs);
     json["curves"] = Json::array();
-    for (const auto* curve : {&worst, &average, &overall, &adjusted}) {
-      if (!curve->empty()) json["curves"].push_back(rounded(*curve, CurveDigits));
+    for (const auto* curve :
+         {&worst, &average, &overall, &adjusted, &prior_worst, &prior_average}) {
+      json["curves"].push_back(curve->empty() ? Json() : rounded(*curve, CurveDigits));
     }
+    Json& curves = json["curves"];
+    while (!curves.empty() && curves.back().is_null()) curves.erase(curves.size() - 1);
     json["loss"] = rounded(loss, CurveDigits);
     put_samples_seen(json, run, epochs, selected);
   }

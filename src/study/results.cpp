@@ -74,9 +74,13 @@ std::vector<std::string> remarks_on(const Summary& summary) {
 }
 
 std::string method_title(const Summary& summary) {
+  std::string title = summary.method;
   const bool is_usual = summary.class_share == "robust" || summary.class_share == "equal";
-  if (summary.class_share.empty() || is_usual) return summary.method;
-  return fmt::format("{} {}", summary.method, summary.class_share);
+  if (!summary.class_share.empty() && !is_usual) title += " " + summary.class_share;
+  if (summary.logit_adjustment != 0) {
+    title += fmt::format(", logit adjustment {}", summary.logit_adjustment);
+  }
+  return title;
 }
 
 void add_name(std::vector<std::string>& names, const std::string& name) {

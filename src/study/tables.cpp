@@ -16,6 +16,10 @@
 namespace rcap {
 namespace {
 
+constexpr const char* PriorAdjustedNote =
+    "The same networks, but the logarithm of each class's part of what was trained is subtracted "
+    "from their outputs, as far as logit adjustment in training has not done so. ";
+
 /// What a column stands for: a method, at one temperature if a study has several.
 struct Column {
   std::string method;
@@ -72,9 +76,25 @@ Runs runs_of(const StudyResults& results, const std::string& dataset, double rat
   return runs;
 }
 
-double percent_of(const Summary& summary, Metric metric) {
-  return 100 * (metric == Metric::Worst ? summary.evaluation.worst_group_accuracy
-                                        : summary.evaluation.average_group_accuracy);
+double percent_of(const Accuracies& accuracies, Metric metric) {
+  return 100 * (metric == Metric::Worst ? accuracies.worst_group_accuracy
+                                        : accuracies.average_group_accuracy);
+}
+
+/// Those of the runs that have such answers.
+Runs runs_with(Answers answers, Runs runs) {
+  std::erase_if(runs, [&](const RunResult* run) {
+    return answers == Answers::PriorAdjusted && !run->summary.evaluation.prior_adjusted;
+  });
+  return runs;
+}
+
+const Accuracies& accuracies_of(const Summary& summary, Answers answers) {
+  return answers == Answers::Plain ? summary.evaluation : *summary.evaluation.prior_adjusted;
+}
+
+bool has_no_cell(const Table::Row& row) {
+  return std::ranges::none_of(row.cells, [](const auto& cell) { return cell.has_value(); });
 }
 
 std::string name_of(Metric metric) {
@@ -172,8 +192,8 @@ std::vector<double> paired_differences(const Runs& ours, const Runs& theirs, Met
     const auto pair = std::ranges::find_if(
         theirs, [&](const RunResult* other) { return other->summary.seed == run->summary.seed; });
     if (pair != theirs.end()) {
-      differences.push_back(percent_of(run->summary, metric) -
-                            percent_of((*pair)->summary, metric));
+      differences.push_back(percent_of(run->summary.evaluation, metric) -
+                            percent_of((*pair)->summary.evaluation, metric));
     }
   }
   return differences;
@@ -215,22 +235,29 @@ std::string seeds_text(const StudyResults& results) {
                      fmt::join(seeds, ", "));
 }
 
-Table accuracy_table(const StudyResults& results, Metric metric) {
+Table accuracy_table(const StudyResults& results, Metric metric, Answers answers) {
   const std::size_t seeds = seeds_of(results).size();
-  const auto make_cell = [&](const Table::Row&, const Runs& runs) {
-    const MeanAndDeviation found =
-        over_runs(runs, [&](const Summary& summary) { return percent_of(summary, metric); });
-    return Table::Cell{
+  const auto make_cell = [&](const Table::Row&, const Runs& all) {
+    std::optional<Table::Cell> cell;
+    const Runs runs = runs_with(answers, all);
+    if (runs.empty()) return cell;
+    const MeanAndDeviation found = over_runs(runs, [&](const Summary& summary) {
+      return percent_of(accuracies_of(summary, answers), metric);
+    });
+    cell = {
         .value = found, .text = with_deviation(found, seeds), .is_full = runs.front()->is_full()};
+    return cell;
   };
   Table table = make_table(results, columns_of(results), make_cell);
+  if (answers == Answers::PriorAdjusted) std::erase_if(table.rows, has_no_cell);
   for (Table::Row& row : table.rows) rank_row(row);
-  table.title = fmt::format("Accuracy of the {}, %",
+  const bool is_adjusted = answers == Answers::PriorAdjusted;
+  table.title = fmt::format("{} of the {}, %", is_adjusted ? "Prior-adjusted accuracy" : "Accuracy",
                             metric == Metric::Worst ? "worst group" : "average group");
   table.caption = fmt::format(
-      "Mean ± population deviation over {}. Best pruned method of a row bold, second underlined; "
+      "{}Mean ± population deviation over {}. Best pruned method of a row bold, second underlined; "
       "full trains on everything. {}",
-      seeds_text(results), describe_groups(results));
+      is_adjusted ? PriorAdjustedNote : "", seeds_text(results), describe_groups(results));
   return table;
 }
 
@@ -297,6 +324,8 @@ void write_tables(const StudyResults& results, const std::filesystem::path& fold
       {"average_group", accuracy_table(results, Metric::Average)},
       {"worst_group_difference", difference_table(results, Metric::Worst)},
       {"average_group_difference", difference_table(results, Metric::Average)},
+      {"worst_group_adjusted", accuracy_table(results, Metric::Worst, Answers::PriorAdjusted)},
+      {"average_group_adjusted", accuracy_table(results, Metric::Average, Answers::PriorAdjusted)},
       {"cost", cost_table(results)},
   };
   std::string all = fmt::format("# {}\n", results.title);

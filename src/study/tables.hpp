@@ -69,9 +69,15 @@ struct Table {
 
 enum class Metric { Worst, Average };
 
-/// Accuracies in percent. The best method of a row has rank 1, the next one 2, equal ones share a
-/// rank; if all are equal there is no rank.
-[[nodiscard]] Table accuracy_table(const StudyResults& results, Metric metric);
+/// Whose accuracy it is: the network's own answers, or those with the prior of what was trained
+/// taken out.
+enum class Answers { Plain, PriorAdjusted };
+
+/// Accuracies in percent; prior-adjusted ones only of runs that have them, without rows if none
+/// has. The best method of a row has rank 1, the next one 2, equal ones share a rank; if all are
+/// equal there is no rank.
+[[nodiscard]] Table accuracy_table(const StudyResults& results, Metric metric,
+                                   Answers answers = Answers::Plain);
 
 /// How far each method's accuracy is above that of `results.reference`, in points, seed by seed.
 /// Without rows if there is no reference.

@@ -125,7 +125,8 @@ Engine::Engine(const TrainOptions& options, ImageShape shape, ClassId class_coun
       deviation_(per_channel(normalization.deviation, shape.channels, device_->device())),
       network_(make_network(options, shape, class_count, device_->device(), remarks_)),
       frozen_fingerprint_(fingerprint_of_frozen(*network_)),
-      optimizer_(options, trained_parameters(*network_)) {
+      optimizer_(options, trained_parameters(*network_)),
+      logit_adjustment_(options.logit_adjustment) {
   check_precision(precision_, device_->device());
 }
 
@@ -172,8 +173,19 @@ torch::Tensor Engine::run_network(const Batch& batch) {
 
 torch::Tensor Engine::losses_of(const torch::Tensor& logits, const Batch& batch) {
   namespace F = torch::nn::functional;
-  return F::cross_entropy(logits, hand_over(batch.labels),
+  const torch::Tensor adjusted = trained_prior_.defined() ? logits + trained_prior_ : logits;
+  return F::cross_entropy(adjusted, hand_over(batch.labels),
                           F::CrossEntropyFuncOptions().reduction(torch::kNone));
+}
+
+void Engine::use_prior(std::span<const double> log_prior) {
+  const auto times = [&](double factor) {
+    std::vector<float> numbers;
+    for (const double log : log_prior) numbers.push_back(static_cast<float>(factor * log));
+    return torch::tensor(numbers).to(device_->device());
+  };
+  trained_prior_ = logit_adjustment_ == 0 ? torch::Tensor() : times(logit_adjustment_);
+  rest_of_prior_ = logit_adjustment_ == 1 ? torch::Tensor() : times(1 - logit_adjustment_);
 }
 
 /// Calls `use(part, first)` for each part of a batch; `first` is where it begins.
@@ -275,7 +287,9 @@ PendingCopy Engine::predict(const Batch& batch) {
   const torch::NoGradGuard no_grad;
   release_last_batch();
   network_->eval();
-  return device_->to_host(run_network(batch).argmax(1));
+  const torch::Tensor logits = run_network(batch);
+  const torch::Tensor adjusted = rest_of_prior_.defined() ? logits - rest_of_prior_ : logits;
+  return device_->to_host(torch::stack({logits.argmax(1), adjusted.argmax(1)}));
 }
 
 PendingCopy Engine::evaluation_losses(const Batch& batch) {

@@ -32,6 +32,11 @@ class Engine {
   Engine(const TrainOptions& options, ImageShape shape, ClassId class_count,
          const Normalization& normalization = {}, std::shared_ptr<DeviceQueue> device = nullptr);
 
+  /// Sets ln of each class's part of what is trained, for logit adjustment: from now on losses are
+  /// those of the outputs plus `logit_adjustment` times this prior, and `predict` also takes the
+  /// rest of it out. Before the first call the prior is 0 for all classes.
+  void use_prior(std::span<const double> log_prior);
+
   /// Computes the loss of each sample of a batch, for `update` to learn from.
   ///
   /// @param weights  a factor for each sample's loss, or none; either way the sum is divided by the
@@ -39,8 +44,8 @@ class Engine {
   /// @param seed     of what the network draws at random (dropout)
   /// @return one loss (float) per sample, before any weight
   PendingCopy forward(const Batch& batch, std::span<const float> weights, std::uint64_t seed);
-  /// The outputs of the last `forward`, one row per sample, on the processor; valid, as what the
-  /// next two return, until the next `forward`.
+  /// The outputs of the last `forward`, one row per sample, on the processor, without the prior;
+  /// valid, as what the next two return, until the next `forward`.
   [[nodiscard]] std::span<const float> logits();
   /// The same as probabilities.
   [[nodiscard]] std::span<const float> probabilities();
@@ -57,7 +62,9 @@ class Engine {
   PendingCopy initial_losses(const Batch& batch);
   void end_initial_pass();
 
-  /// The class (int64) with the highest output for each sample, in evaluation mode.
+  /// The class (int64) with the highest output for each sample, in evaluation mode; then, for each
+  /// sample again, the class with the highest output minus the rest of the prior, which is what
+  /// training with `logit_adjustment` has not taken out: 1 - `logit_adjustment` times the prior.
   PendingCopy predict(const Batch& batch);
 
   /// The loss (float) of each sample in evaluation mode.
@@ -96,6 +103,9 @@ class Engine {
   std::shared_ptr<Network> network_;
   std::uint64_t frozen_fingerprint_;
   Optimizer optimizer_;
+  double logit_adjustment_;
+  torch::Tensor trained_prior_;        ///< added to outputs for losses; undefined: nothing
+  torch::Tensor rest_of_prior_;        ///< taken out of outputs for predictions; undefined: nothing
   std::vector<torch::Tensor> logits_;  ///< of the last forward, part by part, detached
   torch::Tensor last_losses_;          ///< of its last part, with gradients
   torch::Tensor last_factors_;         ///< of these losses in the sum that is minimised

@@ -165,6 +165,9 @@ void list_training_options(OptionFields& fields, TrainOptions& options) {
                 Range::at_least(0));
   fields.choice("schedule", options.schedule, {"cosine", "cosine-epoch", "constant"},
                 "when the learning rate falls: after each batch, after each epoch, never");
+  fields.number("logit_adjustment", options.logit_adjustment, "TAU",
+                "train the outputs plus TAU times the log of each class's part of what was trained",
+                Range::between(0, 10));
 }
 
 void list_machine_options(OptionFields& fields, TrainOptions& options) {

@@ -90,6 +90,7 @@ struct TrainOptions {
   bool nesterov = false;
   double weight_decay = 5e-4;
   ScheduleKind schedule = ScheduleKind::CosineStep;
+  double logit_adjustment = 0;  ///< tau: outputs plus tau times the trained prior are trained
 
   // Run.
   std::uint64_t seed = 0;

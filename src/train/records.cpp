@@ -62,14 +62,21 @@ std::vector<double> from_numbers(const Json& json) {
   return values;
 }
 
-void put_evaluation(Json& json, const Evaluation& evaluation) {
-  json["accuracy"] = number(evaluation.accuracy);
-  json["worst_group_accuracy"] = number(evaluation.worst_group_accuracy);
-  json["average_group_accuracy"] = number(evaluation.average_group_accuracy);
-  if (evaluation.adjusted_average_accuracy) {
-    json["adjusted_average_accuracy"] = number(*evaluation.adjusted_average_accuracy);
+constexpr const char* PriorAdjustedKey = "prior_adjusted";
+
+void put_accuracies(Json& json, const Accuracies& accuracies) {
+  json["accuracy"] = number(accuracies.accuracy);
+  json["worst_group_accuracy"] = number(accuracies.worst_group_accuracy);
+  json["average_group_accuracy"] = number(accuracies.average_group_accuracy);
+  if (accuracies.adjusted_average_accuracy) {
+    json["adjusted_average_accuracy"] = number(*accuracies.adjusted_average_accuracy);
   }
-  json["group_accuracy"] = numbers(evaluation.group_accuracy);
+  json["group_accuracy"] = numbers(accuracies.group_accuracy);
+}
+
+void put_evaluation(Json& json, const Evaluation& evaluation) {
+  put_accuracies(json, evaluation);
+  if (evaluation.prior_adjusted) json[PriorAdjustedKey] = *evaluation.prior_adjusted;
 }
 
 }  // namespace
@@ -85,17 +92,27 @@ Seconds& Seconds::operator+=(const Seconds& other) noexcept {
   return *this;
 }
 
+void to_json(Json& json, const Accuracies& accuracies) { put_accuracies(json, accuracies); }
+
+void from_json(const Json& json, Accuracies& accuracies) {
+  accuracies.accuracy = from_number(json.at("accuracy"));
+  accuracies.worst_group_accuracy = from_number(json.at("worst_group_accuracy"));
+  accuracies.average_group_accuracy = from_number(json.at("average_group_accuracy"));
+  accuracies.adjusted_average_accuracy.reset();
+  if (const auto adjusted = json.find("adjusted_average_accuracy"); adjusted != json.end()) {
+    accuracies.adjusted_average_accuracy = from_number(*adjusted);
+  }
+  accuracies.group_accuracy = from_numbers(json.at("group_accuracy"));
+}
+
 void to_json(Json& json, const Evaluation& evaluation) { put_evaluation(json, evaluation); }
 
 void from_json(const Json& json, Evaluation& evaluation) {
-  evaluation.accuracy = from_number(json.at("accuracy"));
-  evaluation.worst_group_accuracy = from_number(json.at("worst_group_accuracy"));
-  evaluation.average_group_accuracy = from_number(json.at("average_group_accuracy"));
-  evaluation.adjusted_average_accuracy.reset();
-  if (const auto adjusted = json.find("adjusted_average_accuracy"); adjusted != json.end()) {
-    evaluation.adjusted_average_accuracy = from_number(*adjusted);
+  from_json(json, static_cast<Accuracies&>(evaluation));
+  evaluation.prior_adjusted.reset();
+  if (const auto adjusted = json.find(PriorAdjustedKey); adjusted != json.end()) {
+    evaluation.prior_adjusted = adjusted->get<Accuracies>();
   }
-  evaluation.group_accuracy = from_numbers(json.at("group_accuracy"));
 }
 
 void to_json(Json& json, const Seconds& seconds) {
@@ -150,6 +167,7 @@ void to_json(Json& json, const Summary& summary) {
   json["pruning_rate"] = summary.pruning_rate;
   json["beta"] = summary.beta ? Json(*summary.beta) : Json(nullptr);
   json["seed"] = summary.seed;
+  if (summary.logit_adjustment != 0) json["logit_adjustment"] = summary.logit_adjustment;
   json["evaluated_on"] = summary.evaluated_on;
   json["min_test_samples"] = summary.min_test_samples;
   json["held_out_count"] = summary.held_out_count;
@@ -180,6 +198,7 @@ void from_json(const Json& json, Summary& summary) {
   const Json& beta = json.at("beta");
   summary.beta = beta.is_null() ? std::nullopt : std::optional(beta.get<double>());
   json.at("seed").get_to(summary.seed);
+  summary.logit_adjustment = json.value("logit_adjustment", 0.0);
   // Older summaries lack these keys: they are of test samples and right labels.
   summary.evaluated_on = json.value("evaluated_on", "test");
   summary.min_test_samples = json.value("min_test_samples", std::int64_t{1});

@@ -11,14 +11,20 @@
 
 namespace rcap {
 
-/// The result of an evaluation; a group without samples has an accuracy of NaN, null in JSON.
-struct Evaluation {
+/// How many answers are right; a group without samples has an accuracy of NaN, null in JSON.
+struct Accuracies {
   double accuracy = 0;
   double worst_group_accuracy = 0;
   double average_group_accuracy = 0;
   /// Groups weighted by their fraction of the training samples; only if groups are not the classes.
   std::optional<double> adjusted_average_accuracy;
   std::vector<double> group_accuracy;
+};
+
+/// The result of an evaluation: the accuracies of the network as it is, and with the prior of what
+/// was trained taken out of its outputs.
+struct Evaluation : Accuracies {
+  std::optional<Accuracies> prior_adjusted;  ///< empty in runs of older versions
 };
 
 /// Where the time of a run, or of an epoch, went.
@@ -55,7 +61,7 @@ struct SampleCost {
 struct EpochRecord {
   std::int64_t epoch = 0;
   double lr = 0;          ///< of the last batch
-  double train_loss = 0;  ///< mean over the selected samples, without weights
+  double train_loss = 0;  ///< mean over the selected samples, without weights; as trained
   std::int64_t selected = 0;
   std::vector<std::int64_t> class_counts;
   /// Mean loss of the selected samples of each class, each loss as it was when the sample's batch
@@ -76,6 +82,7 @@ struct Summary {
   double pruning_rate = 0;
   std::optional<double> beta;  ///< of rcap
   std::uint64_t seed = 0;
+  double logit_adjustment = 0;
   std::string evaluated_on = "test";  ///< what accuracies are measured on: "test" or "held-out"
   std::int64_t min_test_samples = 1;  ///< groups with fewer do not count in worst and average
   std::int64_t held_out_count = 0;    ///< training samples that were not trained on
@@ -94,10 +101,12 @@ struct Summary {
 };
 
 // Both directions are exact: a record read back equals the record written.
+void to_json(nlohmann::ordered_json& json, const Accuracies& accuracies);
 void to_json(nlohmann::ordered_json& json, const Evaluation& evaluation);
 void to_json(nlohmann::ordered_json& json, const Seconds& seconds);
 void to_json(nlohmann::ordered_json& json, const EpochRecord& record);
 void to_json(nlohmann::ordered_json& json, const Summary& summary);
+void from_json(const nlohmann::ordered_json& json, Accuracies& accuracies);
 void from_json(const nlohmann::ordered_json& json, Evaluation& evaluation);
 void from_json(const nlohmann::ordered_json& json, Seconds& seconds);
 void from_json(const nlohmann::ordered_json& json, EpochRecord& record);

@@ -175,9 +175,15 @@ void RunFolder::add_events(const EpochRecord& record) {
          static_cast<double>(record.class_counts[j]) / static_cast<double>(record.selected)});
   }
   if (record.evaluation) {
-    scalars.push_back({"accuracy/overall", record.evaluation->accuracy});
-    scalars.push_back({"accuracy/worst_group", record.evaluation->worst_group_accuracy});
-    scalars.push_back({"accuracy/average_group", record.evaluation->average_group_accuracy});
+    const auto add = [&](const std::string& chart, const Accuracies& accuracies) {
+      scalars.push_back({chart + "/overall", accuracies.accuracy});
+      scalars.push_back({chart + "/worst_group", accuracies.worst_group_accuracy});
+      scalars.push_back({chart + "/average_group", accuracies.average_group_accuracy});
+    };
+    add("accuracy", *record.evaluation);
+    if (record.evaluation->prior_adjusted) {
+      add("prior_adjusted_accuracy", *record.evaluation->prior_adjusted);
+    }
   }
   events_->add_scalars(scalars, record.epoch, seconds_since_1970());
 }

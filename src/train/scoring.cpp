@@ -258,7 +258,7 @@ std::optional<SampleCost> measure_recalls(const TrainOptions& options, const Dat
     // The method selects by the recalls, so this counts as its cost and not as an evaluation.
     cost += {.trained = trained->selected, .forward = validation.size()};
     const auto groups = groups_of(validation, options.group_by);
-    scorer.add(groups, predicted_groups(groups, validation, session.predict(validation),
+    scorer.add(groups, predicted_groups(groups, validation, session.predict(validation).plain,
                                         classes->class_count()));
     scorer.end_epoch();
   }

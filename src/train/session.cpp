@@ -118,6 +118,7 @@ void Session::initial_pass() {
                      reading(options_.batch_size));
   reader.start(order, 0, std::nullopt);
   std::int64_t samples = 0;
+  tell_prior();
   engine_.begin_initial_pass();
   while (const Batch* batch = reader.next()) {
     expect_losses(*batch, {.epoch = InitialEpoch}, engine_.initial_losses(*batch));
@@ -132,6 +133,13 @@ void Session::initial_pass() {
 
 void Session::count_forward(std::int64_t samples) {
   if (state_.forward_samples) *state_.forward_samples += samples;
+}
+
+void Session::tell_prior() {
+  const std::vector<double> prior = pruner_->log_prior();
+  if (options_.group_by == GroupBy::Class) return engine_.use_prior(prior);
+  engine_.use_prior(class_log_prior(prior, groups_of(train_, options_.group_by), train_.labels,
+                                    dataset_.class_count()));
 }
 
 void Session::tell_class_errors() {
@@ -196,6 +204,7 @@ std::optional<EpochRecord> Session::train_epoch(const AfterBatch& after_batch) {
   {
     const Stopwatch watch(state_.epoch_seconds.select);
     put_in_training_order(pruner_->select(state_.epoch), options_.seed, ordered_);
+    tell_prior();
   }
   record.selected = static_cast<std::int64_t>(ordered_.ids.size());
   record.class_counts = pruner_->classes().count_by_class(ordered_.ids);
@@ -291,6 +300,7 @@ void Session::for_each_loss(const Split& split, std::span<const SampleId> ids,
                             std::string_view phase, Use&& use) {
   const Position position{state_.epoch, state_.batch, batches_, state_.step};
   std::vector<BatchLosses> batches;
+  tell_prior();
   for_each_batch(split, ids, phase, [&](const Batch& batch) {
     batches.push_back(
         {{batch.ids.begin(), batch.ids.end()}, position, engine_.evaluation_losses(batch)});
@@ -311,16 +321,21 @@ void Session::refresh() {
   });
 }
 
-std::vector<ClassId> Session::predict(const Split& split) {
+Predictions Session::predict(const Split& split) {
+  tell_prior();  // a session that was resumed after its last epoch has not selected anything
   std::vector<PendingCopy> batches;
   for_each_batch(split, all_ids(split), "evaluating",
                  [&](const Batch& batch) { batches.push_back(engine_.predict(batch)); });
-  std::vector<ClassId> predictions;
-  predictions.reserve(static_cast<std::size_t>(split.size()));
+  Predictions predictions;
   for (PendingCopy& batch : batches) {
-    for (const std::int64_t prediction : batch.values<std::int64_t>()) {
-      predictions.push_back(static_cast<ClassId>(prediction));
-    }
+    const auto both = batch.values<std::int64_t>();
+    const auto append = [](std::vector<ClassId>& classes, std::span<const std::int64_t> found) {
+      for (const std::int64_t prediction : found) {
+        classes.push_back(static_cast<ClassId>(prediction));
+      }
+    };
+    append(predictions.plain, both.first(both.size() / 2));
+    append(predictions.prior_adjusted, both.subspan(both.size() / 2));
   }
   return predictions;
 }
@@ -340,15 +355,18 @@ std::vector<double> Session::class_losses(const Split& split) {
   return sums;
 }
 
-GroupAccuracy Session::evaluate(const Split& split) {
+Accuracy Session::evaluate(const Split& split) {
   const auto groups = groups_of(split, options_.group_by);
-  GroupAccuracy accuracy(group_names(dataset_, options_.group_by).size(),
-                         options_.min_test_samples);
-  const std::vector<ClassId> predictions = predict(split);
-  for (std::size_t i = 0; i < predictions.size(); ++i) {
-    accuracy.add(static_cast<std::size_t>(groups[i]), predictions[i] == split.labels[i]);
-  }
-  return accuracy;
+  const auto count_right = [&](const std::vector<ClassId>& predictions) {
+    GroupAccuracy accuracy(group_names(dataset_, options_.group_by).size(),
+                           options_.min_test_samples);
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      accuracy.add(static_cast<std::size_t>(groups[i]), predictions[i] == split.labels[i]);
+    }
+    return accuracy;
+  };
+  const Predictions predictions = predict(split);
+  return {count_right(predictions.plain), count_right(predictions.prior_adjusted)};
 }
 
 }  // namespace rcap

@@ -17,6 +17,19 @@
 
 namespace rcap {
 
+/// What a network answers to the samples of a split, as it is and with the rest of the prior of
+/// what was trained taken out (`Engine::predict`).
+struct Predictions {
+  std::vector<ClassId> plain;
+  std::vector<ClassId> prior_adjusted;
+};
+
+/// How many of these answers are right.
+struct Accuracy {
+  GroupAccuracy plain;
+  GroupAccuracy prior_adjusted;
+};
+
 /// One network in training on one split: the loop over batches, both for the run itself and for
 /// scoring runs.
 ///
@@ -49,14 +62,14 @@ class Session {
   /// Whether nothing is left to train.
   [[nodiscard]] bool done() const;
 
-  [[nodiscard]] GroupAccuracy evaluate(const Split& split);
-  /// The predicted class of every sample of a split.
-  [[nodiscard]] std::vector<ClassId> predict(const Split& split);
+  [[nodiscard]] Accuracy evaluate(const Split& split);
+  /// The predicted classes of every sample of a split, from one pass.
+  [[nodiscard]] Predictions predict(const Split& split);
 
   /// The mean loss of every class of the pruner (group, if the budget is split over groups) on
   /// samples that are not trained on; NaN for a class without any. As in an evaluation, nothing is
-  /// augmented and the network does not change. This is part of the method's cost: the samples
-  /// count as forward only.
+  /// augmented and the network does not change; with logit adjustment, losses are of the kind that
+  /// is trained. This is part of the method's cost: the samples count as forward only.
   /// @throws InvalidArgument  a loss that is not finite
   [[nodiscard]] std::vector<double> class_losses(const Split& split);
 
@@ -93,6 +106,8 @@ class Session {
   void for_each_loss(const Split& split, std::span<const SampleId> ids, std::string_view phase,
                      Use&& use);
   void count_forward(std::int64_t samples);
+  /// Gives the engine the prior of all that was selected so far.
+  void tell_prior();
   /// Gives the pruner the errors of the classes on held-out samples, if it uses them.
   void tell_class_errors();
   void expect_losses(const Batch& batch, const Position& position, PendingCopy losses);

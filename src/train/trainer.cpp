@@ -170,16 +170,20 @@ class Run {
   }
 
   [[nodiscard]] Evaluation evaluate(Session& session) const {
-    const GroupAccuracy accuracy = session.evaluate(evaluated_split(dataset_, options_.evaluate));
-    Evaluation evaluation{.accuracy = accuracy.overall(),
+    const Accuracy accuracy = session.evaluate(evaluated_split(dataset_, options_.evaluate));
+    return {{accuracies_of(accuracy.plain)}, accuracies_of(accuracy.prior_adjusted)};
+  }
+
+  [[nodiscard]] Accuracies accuracies_of(const GroupAccuracy& accuracy) const {
+    Accuracies accuracies{.accuracy = accuracy.overall(),
                           .worst_group_accuracy = accuracy.worst(),
                           .average_group_accuracy = accuracy.average(),
                           .adjusted_average_accuracy = {},
                           .group_accuracy = accuracy.by_group()};
     if (options_.group_by == GroupBy::Group) {
-      evaluation.adjusted_average_accuracy = accuracy.weighted(classes_->class_sizes());
+      accuracies.adjusted_average_accuracy = accuracy.weighted(classes_->class_sizes());
     }
-    return evaluation;
+    return accuracies;
   }
 
   [[nodiscard]] bool checkpoint_is_due() const {
@@ -229,6 +233,7 @@ class Run {
         require_method(options_.method).keeps_all ? 0 : options_.pruner.common.pruning_rate;
     if (!word_of(options_, "beta").empty()) summary.beta = options_.pruner.rcap.beta;
     summary.seed = options_.seed;
+    summary.logit_adjustment = options_.logit_adjustment;
     summary.evaluated_on = word_of(options_, "evaluate");
     summary.held_out_count = dataset_.held_out.size();
     summary.min_test_samples = options_.min_test_samples;

@@ -305,6 +305,28 @@ class Results(TrainTest):
         for text in ("worst group", "average group", "where the time went", "forward, backward, update"):
             self.assertIn(text, result.stdout)
 
+    def test_evaluations_have_prior_adjusted_accuracies_beside_the_plain_ones(self):
+        long_tailed = (*SYNTHETIC, "--imbalance", 50, "--method", "full", "--epochs", 2)
+        result = self.run_rcap(*long_tailed, "--out", "plain")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr,
+                         r"accuracy: worst group [\d.]+, average [\d.]+; prior-adjusted: worst group [\d.]+")
+        self.assertRegex(result.stdout, r"group +accuracy +prior-adjusted +samples\n")
+        summary = json.loads((self.folder / "plain/summary.json").read_text())
+        adjusted = summary["prior_adjusted"]
+        self.assertEqual(list(adjusted),
+                         ["accuracy", "worst_group_accuracy", "average_group_accuracy", "group_accuracy"])
+        for name, key in (("worst group", "worst_group_accuracy"), ("average group", "average_group_accuracy")):
+            self.assertIn(f"{name:<20} {100 * summary[key]:>9.1f} {100 * adjusted[key]:>14.1f}\n", result.stdout)
+        self.assertNotEqual(adjusted["group_accuracy"], summary["group_accuracy"])
+        last = json.loads((self.folder / "plain/epochs.jsonl").read_text().splitlines()[-1])
+        self.assertEqual(last["prior_adjusted"], adjusted)
+        # Training with tau 1 leaves nothing to take out.
+        trained = self.train("trained", *long_tailed, "--logit-adjustment", 1)
+        self.assertEqual(trained["logit_adjustment"], 1)
+        self.assertEqual(trained["prior_adjusted"]["group_accuracy"], trained["group_accuracy"])
+        self.assertNotEqual(trained["group_accuracy"], summary["group_accuracy"])
+
     def test_dry_run_prints_every_option_and_makes_nothing(self):
         result = self.run_rcap("--preset", "cifar100", "--pruning-rate", 0.7, "--dry-run")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -442,7 +464,8 @@ class Resuming(TrainTest):
             self.assertEqual(self.final_tensors(out), self.final_tensors("whole"))
 
     def test_a_killed_run_keeps_its_held_out_samples_and_wrong_labels(self):
-        options = (*self.RUN, "--hold-out", 0.2, "--evaluate", "held-out", "--label-noise", 0.1)
+        options = (*self.RUN, "--hold-out", 0.2, "--evaluate", "held-out", "--label-noise", 0.1,
+                   "--logit-adjustment", 0.5)
         whole = self.run_rcap("--out", "whole", *options)
         self.assertEqual(whole.returncode, 0, whole.stderr)
         process = subprocess.Popen(self.command("--out", "run", *options), cwd=self.folder,

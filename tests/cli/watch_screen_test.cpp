@@ -28,11 +28,12 @@ EpochRecord epoch_of(std::int64_t number, double seconds = 2) {
   record.selected = 20;
   record.class_counts = {10, 5, 5};
   record.class_losses = {0.5, 1.25, NAN};
-  record.evaluation = Evaluation{.accuracy = 0.7,
-                                 .worst_group_accuracy = 0.25,
-                                 .average_group_accuracy = 0.625,
-                                 .adjusted_average_accuracy = {},
-                                 .group_accuracy = {1, 0.625, 0.25}};
+  record.evaluation = Evaluation{{.accuracy = 0.7,
+                                  .worst_group_accuracy = 0.25,
+                                  .average_group_accuracy = 0.625,
+                                  .adjusted_average_accuracy = {},
+                                  .group_accuracy = {1, 0.625, 0.25}},
+                                 std::nullopt};
   record.seconds.train = seconds;
   return record;
 }
@@ -191,6 +192,23 @@ TEST(DrawRun, TellsTheResult) {
   const Lines lines = draw(finished_run());
   EXPECT_EQ(lines[1], "finished: 10 epochs in 1:23");
   EXPECT_EQ(lines.back(), "accuracy 70.0 %, average class 62.5 %, worst class 25.0 % (owl)");
+}
+
+TEST(DrawRun, TellsPriorAdjustedAccuraciesWhereThereIsRoom) {
+  RunProgress run = finished_run();
+  for (EpochRecord& record : run.epochs) {
+    record.evaluation->prior_adjusted = *record.evaluation;
+    record.evaluation->prior_adjusted->worst_group_accuracy = 0.5;
+  }
+  run.summary->evaluation = *run.epochs.back().evaluation;
+  const char* const beside =
+      "accuracy  average 62.5 %  worst 25.0 %  prior-adjusted 62.5 %, 50.0 %";
+  EXPECT_THAT(draw(run, {.columns = 160, .rows = 24})[3], HasSubstr(beside));
+  EXPECT_THAT(draw(run)[3], Not(HasSubstr("prior")));
+  EXPECT_EQ(
+      draw(run, {.columns = 160, .rows = 24}).back(),
+      "accuracy 70.0 %, average class 62.5 %, worst class 25.0 % (owl); prior-adjusted 70.0 %, "
+      "average 62.5 %, worst 50.0 %");
 }
 
 TEST(DrawRun, DrawsFourPanelsOn80Times24) {

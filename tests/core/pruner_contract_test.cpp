@@ -1,6 +1,7 @@
 // What every method promises, run over all of them.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -16,10 +17,26 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pointwise;
 
 constexpr int SomeEpochs = 9;
 constexpr double Nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double Infinity = std::numeric_limits<double>::infinity();
+
+/// ln of each class's part of the weights of `selections`; half a sample where there is none.
+std::vector<double> prior_of(const ClassIndex& classes, const std::vector<Selection>& selections) {
+  std::vector<double> sums(static_cast<std::size_t>(classes.class_count()));
+  double total = 0;
+  for (const Selection& selection : selections) {
+    for (std::size_t i = 0; i < selection.ids.size(); ++i) {
+      const double weight = selection.weights.empty() ? 1 : selection.weights[i];
+      sums[static_cast<std::size_t>(classes.class_of(selection.ids[i]))] += weight;
+      total += weight;
+    }
+  }
+  for (double& sum : sums) sum = std::log((sum > 0 ? sum : 0.5) / total);
+  return sums;
+}
 
 class EveryMethod : public testing::TestWithParam<Variant> {
  protected:
@@ -173,6 +190,55 @@ TEST_P(EveryMethod, RefusesBadObservationsAndStaysAsItWas) {
   losses[0] = 0;
   undisturbed->observe(selection.ids, losses);
   EXPECT_TRUE(run_epochs(*pruner, 3, 6) == run_epochs(*undisturbed, 3, 6));
+}
+
+TEST_P(EveryMethod, HasThePriorOfAllThatWasSelected) {
+  const auto pruner = make();
+  observe_initial_losses(*pruner);
+  std::vector<Selection> selections;
+  for (int epoch = 0; epoch < SomeEpochs; ++epoch) {
+    selections.push_back(run_epochs(*pruner, epoch, epoch + 1).front());
+    EXPECT_THAT(pruner->log_prior(),
+                Pointwise(testing::DoubleNear(1e-12), prior_of(*classes_, selections)))
+        << epoch;
+  }
+}
+
+TEST_P(EveryMethod, HasThePriorOfTheDataSetBeforeTheFirstSelection) {
+  const auto pruner = make();
+  std::vector<double> expected;
+  for (const std::int64_t size : classes_->class_sizes()) {
+    expected.push_back(std::log(static_cast<double>(size) / 2000));
+  }
+  EXPECT_THAT(pruner->log_prior(), Pointwise(testing::DoubleNear(1e-12), expected));
+}
+
+TEST_P(EveryMethod, CountsAnEpochOnceInItsPrior) {
+  const auto pruner = make_trained(2);
+  const std::vector<SampleId> ids = pruner->select(2).ids;
+  const auto prior = pruner->log_prior();
+  (void)pruner->select(2);
+  pruner->observe(ids, losses_of(ids, 2));
+  (void)pruner->select(2);
+  EXPECT_EQ(pruner->log_prior(), prior);
+  const auto resumed = make();
+  resumed->set_state(pruner->state());
+  EXPECT_EQ(resumed->log_prior(), prior);
+  (void)resumed->select(2);
+  EXPECT_EQ(resumed->log_prior(), prior);
+  run_epochs(*pruner, 3, 5);
+  run_epochs(*resumed, 3, 5);
+  EXPECT_EQ(resumed->log_prior(), pruner->log_prior());
+}
+
+TEST_P(EveryMethod, HasTheSamePriorForAnyNumberOfThreads) {
+  const auto prior_with = [&](int threads) {
+    const auto pruner = make(threads);
+    observe_initial_losses(*pruner);
+    run_epochs(*pruner, 0, 4);
+    return pruner->log_prior();
+  };
+  EXPECT_EQ(prior_with(1), prior_with(3));
 }
 
 TEST_P(EveryMethod, TellsOfItselfWhatItsRowDoes) {

@@ -1,6 +1,7 @@
 // Save, load, go on = never stopped, for every method and every moment.
 
 #include <fstream>
+#include <limits>
 
 #include <gmock/gmock.h>
 
@@ -129,6 +130,31 @@ TEST_P(EveryState, RefusesEveryTruncationAndFlippedByteAndStaysAsItWas) {
   }
   ASSERT_TRUE(refuses(good + '\0'));
   EXPECT_TRUE(run_epochs(*victim, 2, 4) == expected);
+}
+
+TEST(PrunerState, CannotHoldWeightsOfWhatWasNeverSelected) {
+  const auto classes = small_data_set(500);
+  const auto pruner = make_pruner("rs2", classes, options_for(*classes));
+  const StateIdentity identity{"rs2", 500, 6, classes->fingerprint(), pruner->options()};
+  std::int64_t epoch = -1;
+  SampleSet selected(500), pending = SampleSet::all(500);
+  std::vector<double> weights(6);
+  const auto refusal = [&] {
+    const auto state = encode_state(identity, [&](StateFields& fields) {
+      fields.number("epoch", epoch);
+      fields.samples("selected", selected);
+      fields.samples("pending", pending);
+      fields.weights("trained_weights", weights);
+    });
+    return message_of<BadFile>([&] { pruner->set_state(state); });
+  };
+  weights[3] = 2;
+  EXPECT_THAT(refusal(), HasSubstr("load_state: the trained weights add up to 2 after 0 epochs"));
+  epoch = 3;
+  pending = selected;
+  weights.assign(6, std::numeric_limits<double>::max());
+  EXPECT_THAT(refusal(), HasSubstr("the trained weights add up to inf after 4 epochs"));
+  EXPECT_EQ(pruner->epoch(), -1);
 }
 
 TEST(PrunerState, BelongsToItsDataSetMethodAndOptions) {

@@ -51,6 +51,18 @@ TEST(WeighSamples, HasTheWorkedWeights) {
               ElementsAre(weight_near(1.097294F), weight_near(0.902706F)));
 }
 
+TEST(SumAlikeWeights, IsTheSumOfTheWeights) {
+  // Lifts 1 and 3 of two samples each: 4 / 8 and 12 / 8 for a sample, the double for the class.
+  const ClassIndex classes(std::vector<int>{0, 0, 1, 1});
+  const Weights lifts{1, 3}, exponents{0, 0};
+  EXPECT_THAT(weigh(classes, {0, 1, 2, 3}, Weights(4, 1), lifts, exponents),
+              ElementsAre(0.5F, 0.5F, 1.5F, 1.5F));
+  const std::vector<std::int64_t> counts{2, 2};
+  EXPECT_TRUE(alike_in_classes({counts, lifts, exponents}));
+  EXPECT_THAT(sum_alike_weights({counts, lifts, exponents}), ElementsAre(1, 3));
+  EXPECT_FALSE(alike_in_classes({counts, lifts, Weights{0, 0.5F}}));
+}
+
 TEST(WeighSamples, LiftsClassesAndAveragesOne) {
   // Counts 29, 61 and 10 with lifts 1, 1 and 3.379626: the others fall to 0.80778.
   std::vector<int> labels(29, 0);

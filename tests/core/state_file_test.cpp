@@ -42,11 +42,13 @@ struct State {
     set.insert(4);
     return set;
   }();
+  std::vector<double> weights = {1.5, 0.0};
 
   void list(StateFields& fields) {
     fields.number("epoch", epoch);
     fields.losses("losses", losses);
     fields.samples("selected", selected);
+    fields.weights("weights", weights);
   }
   bool operator==(const State&) const = default;
 };
@@ -58,6 +60,7 @@ State other_state() {
   state.losses.assign(5, 9.0F);
   state.selected = SampleSet(5);
   state.selected.insert(0);
+  state.weights = {0.25, 8};
   return state;
 }
 
@@ -193,6 +196,19 @@ TEST_F(StateFile, KeepsTheExtremesOfALoss) {
   EXPECT_EQ(std::memcmp(back.losses.data(), state.losses.data(), 20), 0);
 }
 
+TEST_F(StateFile, KeepsEveryBitOfAWeight) {
+  using Limits = std::numeric_limits<double>;
+  for (const std::vector<double>& weights : {std::vector<double>{1.0 / 3, 0x1.fffffffffffffp52},
+                                             {Limits::denorm_min(), Limits::max()}}) {
+    State state;
+    state.weights = weights;
+    write(state);
+    State back = other_state();
+    read(back);
+    EXPECT_EQ(back.weights, weights);
+  }
+}
+
 TEST_F(StateFile, TellsWhoseItIs) {
   write(State());
   const StateIdentity read = read_state_identity(path_);
@@ -206,7 +222,7 @@ TEST_F(StateFile, TellsWhoseItIs) {
 TEST_F(StateFile, IsByteForByteTheExampleOfTheDocs) {
   // docs/state_format.md shows these bytes and the program that makes them.
   const std::vector<int> expected = {
-      0x52, 0x43, 0x41, 0x50, 0x53, 0x54, 0x41, 0x54, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+      0x52, 0x43, 0x41, 0x50, 0x53, 0x54, 0x41, 0x54, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
       0x00, 0xa9, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x72, 0x63,
       0x61, 0x70, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00,
       0x00, 0x00, 0x00, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0x01, 0x00, 0x00, 0x00,
@@ -216,8 +232,8 @@ TEST_F(StateFile, IsByteForByteTheExampleOfTheDocs) {
       0x73, 0x73, 0x65, 0x73, 0x02, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
       0x00, 0x00, 0x00, 0x00, 0x3f, 0x00, 0x00, 0x00, 0x40, 0x08, 0x00, 0x00, 0x00, 0x73, 0x65,
       0x6c, 0x65, 0x63, 0x74, 0x65, 0x64, 0x03, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00,
-      0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x17, 0x12, 0x45, 0xa4,
-      0x9c, 0x79, 0xdd, 0x9c};
+      0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x93, 0x55, 0xff, 0xd4,
+      0x01, 0xab, 0xda, 0x6c};
   std::int64_t epoch = 3;
   std::vector<float> losses = {0.5F, 2.0F};
   SampleSet selected(2);
@@ -312,7 +328,7 @@ TEST_F(StateFile, RefusesAppendedBytes) {
   }
   // The same with a length and a checksum that agree: left over after the last field.
   EXPECT_THAT(refusal_of(resealed(bytes + std::string(3, '\0'))),
-              HasSubstr("3 bytes after the last of 3 fields"));
+              HasSubstr("3 bytes after the last of 4 fields"));
 }
 
 TEST_F(StateFile, RefusesOtherFiles) {
@@ -326,7 +342,7 @@ TEST_F(StateFile, NamesBothVersions) {
   put_at(bytes, 8, std::uint32_t{7});
   write_bytes(path_, resealed(bytes));
   EXPECT_THAT(refusal<StateMismatch>(),
-              HasSubstr("written in format version 7, this rcap reads version 3"));
+              HasSubstr("written in format version 7, this rcap reads version 4"));
 }
 
 TEST_F(StateFile, RefusesAReservedWordInUse) {
@@ -370,7 +386,7 @@ TEST_F(CraftedStateFile, CannotAskForAbsurdLengths) {
   for (const std::uint64_t count :
        {std::uint64_t{0}, std::uint64_t{4}, std::uint64_t{6}, std::uint64_t{1} << 32,
         std::uint64_t{1} << 62, (std::uint64_t{1} << 62) + 5, ~std::uint64_t{0}}) {
-    for (const std::string name : {"epoch", "losses", "selected"}) {
+    for (const std::string name : {"epoch", "losses", "selected", "weights"}) {
       SCOPED_TRACE(testing::Message() << name << " " << count);
       std::string bytes = bytes_;
       put_at(bytes, field(name) + 4, count);
@@ -429,6 +445,19 @@ TEST_F(CraftedStateFile, CannotHoldALossThatIsNone) {
   }
 }
 
+TEST_F(CraftedStateFile, CannotHoldAWeightThatIsNone) {
+  const auto second_weight = field("weights") + 12 + sizeof(double);
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const auto& [value, text] :
+       {std::pair{std::nan(""), "weights[1] is nan"}, std::pair{infinity, "weights[1] is inf"},
+        std::pair{-1e-300, "weights[1] is -1e-300"}}) {
+    std::string bytes = bytes_;
+    put_at(bytes, second_weight, value);
+    EXPECT_THAT(refusal_of(resealed(bytes)),
+                AllOf(HasSubstr(text), HasSubstr("must be finite and >= 0")));
+  }
+}
+
 TEST_F(CraftedStateFile, CannotHoldASamplePastTheLast) {
   for (const int bit : {5, 6, 63}) {
     SCOPED_TRACE(bit);
@@ -458,9 +487,10 @@ TEST_F(CraftedStateFile, CannotEndInMidField) {
   const auto first = bytes_.find("epoch") - 4;
   const auto second = bytes_.find("losses") - 4;
   const auto third = bytes_.find("selected") - 4;
+  const auto fourth = bytes_.find("weights") - 4;
   for (std::size_t end = first; end < bytes_.size() - 8; ++end) {
     SCOPED_TRACE(end);
-    const bool between_fields = end == first || end == second || end == third;
+    const bool between_fields = end == first || end == second || end == third || end == fourth;
     EXPECT_THAT(refusal_of(resealed(bytes_.substr(0, end) + std::string(8, '\0'))),
                 HasSubstr(between_fields ? "ends before field" : "are left"));
   }
@@ -616,6 +646,9 @@ TEST_F(StateFile, SaysWhyAFileCannotBeWritten) {
 TEST_F(StateFile, DoesNotWriteWhatItWouldRefuseToRead) {
   State state;
   state.losses[4] = std::nanf("");
+  EXPECT_THROW(write(state), InternalError);
+  state = State();
+  state.weights[1] = -1;
   EXPECT_THROW(write(state), InternalError);
   state = State();
   state.selected.words()[0] |= std::uint64_t{1} << 5;

@@ -19,10 +19,12 @@ void read_all(const std::filesystem::path& path) {
     std::int64_t epoch = 0;
     std::vector<float> losses(3);
     SampleSet samples(70);
+    std::vector<double> weights(2);
     read_state_file(path, identity, [&](StateFields& fields) {
       fields.number("epoch", epoch);
       fields.losses("losses", losses);
       fields.samples("samples", samples);
+      fields.weights("weights", weights);
     });
   });
 }

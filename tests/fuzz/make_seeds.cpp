@@ -147,11 +147,13 @@ void make_state(const fs::path& folder) {
   std::vector<float> losses = {0.5F, 0.0F, 2.0F};
   SampleSet samples(70);
   samples.insert(69);
+  std::vector<double> weights = {7.5, 0.0};
   write_state_file(folder / "small.rcap", {"rcap", 70, 3, 12345, {"beta=0.5", "rate=0.3"}},
                    [&](StateFields& fields) {
                      fields.number("epoch", epoch);
                      fields.losses("losses", losses);
                      fields.samples("samples", samples);
+                     fields.weights("weights", weights);
                    });
 }
 

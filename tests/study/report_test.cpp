@@ -66,6 +66,23 @@ TEST(ReportData, TellsWhatRunsTookAndWhatTheirAccuraciesAreOf) {
   EXPECT_EQ(data["remarks"][0][1], "Accuracies are of the held-out part of the training data.");
 }
 
+TEST(ReportData, HasPriorAdjustedAccuraciesOfTheRunsThatHaveThem) {
+  const TemporaryFolder folder;
+  write_run(folder.path() / "a", {.worst = 0.5, .adjusted_worst = 0.75});
+  write_run(folder.path() / "old", {.worst = 0.5});
+  const Json data = report_data(read_results(folder.path()), {});
+  const Json& run = run_of(data, "a");
+  // Worst, average, all; no average by the sizes of groups; then worst and average again.
+  EXPECT_EQ(run["accuracy"].dump(), "[0.5,0.7,0.7,null,0.75,0.825]");
+  EXPECT_EQ(run["adjusted_group_accuracy"].dump(), "[0.75,0.9]");
+  EXPECT_TRUE(run["curves"][3].is_null());
+  EXPECT_EQ(run["curves"][4].dump(), "[0.1875,0.375,0.5625,0.75]");
+  EXPECT_EQ(run["curves"].size(), 6);
+  EXPECT_EQ(run_of(data, "old")["accuracy"].size(), 3);
+  EXPECT_EQ(run_of(data, "old")["curves"].size(), 3);
+  EXPECT_FALSE(run_of(data, "old").contains("adjusted_group_accuracy"));
+}
+
 TEST(ReportData, StoresOnceWhatRunsShare) {
   const Json data = report_data(some_results(), {});
   EXPECT_EQ(data["groups"].size(), 1);

@@ -205,6 +205,18 @@ class Reading(Page):
                          f"{statistics.mean(differences):+.1f} ± {statistics.pstdev(differences):.1f}"
                          .replace("-", "−"))
 
+    def test_prior_adjusted_accuracies_are_folded_below_the_plain_ones(self):
+        self.assertFalse(self.find("#table-worst-adjusted table").is_displayed())
+        self.run_script("document.getElementById('prior-adjusted').open = true")
+        rows = dict(zip(self.column("table-worst-adjusted", 0), range(2), strict=False))
+        values = [s["prior_adjusted"]["worst_group_accuracy"] for s in self.summaries()
+                  if s["method"] == "rs2" and s["pruning_rate"] == 0.9]
+        self.assertEqual(len(values), SEEDS)
+        place = self.headers("table-worst-adjusted").index("rs2")
+        self.assertEqual(self.column("table-worst-adjusted", place)[rows["90 %"]],
+                         f"{100 * statistics.mean(values):.1f} ± {100 * statistics.pstdev(values):.1f}")
+        self.run_script("document.getElementById('prior-adjusted').open = false")
+
     def test_marks_the_best_and_the_second_of_the_pruned_methods(self):
         best, second = (self.run_script("return [...document.querySelectorAll('#table-average tbody tr')]"
                                         f".map((row) => "
@@ -260,7 +272,7 @@ class Reading(Page):
     def test_controls_have_names(self):
         nameless = self.run_script("return [...document.querySelectorAll('button, input, select')]"
                                    ".filter((e) => !e.ariaLabel && "
-                                   "!(e.tagName === 'BUTTON' ? e.innerText.trim() : e.labels.length))"
+                                   "!(e.tagName === 'BUTTON' ? e.textContent.trim() : e.labels.length))"
                                    ".map((e) => e.outerHTML)")
         self.assertEqual(nameless, [])
 

@@ -59,6 +59,15 @@ TEST(ReadResults, KeepsAccuraciesOfDifferentSamplesApart) {
                           "fashion-mnist, groups of at least 5", "fashion-mnist, 7 wrong labels"));
 }
 
+TEST(ReadResults, KeepsRunsWithAndWithoutLogitAdjustmentApart) {
+  const TemporaryFolder folder;
+  write_run(folder.path() / "a", {});
+  write_run(folder.path() / "b", {.logit_adjustment = 1});
+  write_run(folder.path() / "c", {.class_share = "mass", .logit_adjustment = 0.5});
+  EXPECT_THAT(read_results(folder.path()).methods,
+              ElementsAre("rcap", "rcap, logit adjustment 1", "rcap mass, logit adjustment 0.5"));
+}
+
 TEST(ReadResults, ListsUnfinishedAndDamagedRunsWithTheReason) {
   const TemporaryFolder folder;
   write_run(folder.path() / "good", {});

@@ -15,6 +15,15 @@ std::int64_t kept(const SampleRun& run) {
   return static_cast<std::int64_t>(kept_part * Samples + 0.5);
 }
 
+Accuracies accuracies_of(double first, double second, double learnt) {
+  const double average = (first + second) / 2 * learnt;
+  return {.accuracy = average,
+          .worst_group_accuracy = std::min(first, second) * learnt,
+          .average_group_accuracy = average,
+          .adjusted_average_accuracy = {},
+          .group_accuracy = {first * learnt, second * learnt}};
+}
+
 EpochRecord epoch_of(const SampleRun& run, std::int64_t epoch) {
   EpochRecord record;
   record.epoch = epoch;
@@ -25,12 +34,11 @@ EpochRecord epoch_of(const SampleRun& run, std::int64_t epoch) {
   record.class_losses = {3.0 / static_cast<double>(epoch + 1),
                          1.0 / static_cast<double>(epoch + 1)};
   const double learnt = static_cast<double>(epoch + 1) / static_cast<double>(run.epochs);
-  Evaluation evaluation;
-  evaluation.group_accuracy = {run.worst * learnt, run.other * learnt};
-  evaluation.worst_group_accuracy = std::min(run.worst, run.other) * learnt;
-  evaluation.average_group_accuracy = (run.worst + run.other) / 2 * learnt;
-  evaluation.accuracy = evaluation.average_group_accuracy;
-  record.evaluation = evaluation;
+  record.evaluation.emplace();
+  static_cast<Accuracies&>(*record.evaluation) = accuracies_of(run.worst, run.other, learnt);
+  if (run.adjusted_worst) {
+    record.evaluation->prior_adjusted = accuracies_of(*run.adjusted_worst, run.other, learnt);
+  }
   record.seconds.train = run.train_seconds / static_cast<double>(run.epochs);
   return record;
 }
@@ -72,6 +80,7 @@ void write_run(const std::filesystem::path& folder, const SampleRun& run) {
   }
   summary.pruning_rate = run.method == "full" ? 0 : run.pruning_rate;
   summary.seed = run.seed;
+  summary.logit_adjustment = run.logit_adjustment;
   summary.evaluated_on = run.evaluated_on;
   summary.min_test_samples = run.min_test_samples;
   summary.changed_labels = run.changed_labels;

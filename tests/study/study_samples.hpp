@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "train/records.hpp"
@@ -27,6 +28,9 @@ struct SampleRun {
   std::string evaluated_on = "test";
   std::int64_t min_test_samples = 1;
   std::int64_t changed_labels = 0;
+  double logit_adjustment = 0;
+  /// Prior-adjusted accuracy of class 0; class 1 has `other`. Empty: as older runs.
+  std::optional<double> adjusted_worst = std::nullopt;
 };
 
 /// Writes a run folder as `rcap train` leaves it.

@@ -66,6 +66,37 @@ TEST_F(Tables, TellMeanAndDeviationOverSeeds) {
   EXPECT_EQ(accuracy_table(results_, Metric::Average).rows[0].cells[1]->text, "71.0 ± 1.0");
 }
 
+TEST_F(Tables, TellPriorAdjustedAccuraciesOfTheRunsThatHaveThem) {
+  EXPECT_THAT(accuracy_table(results_, Metric::Worst, Answers::PriorAdjusted).rows, IsEmpty());
+  for (RunResult& run : results_.runs) {
+    if (run.method != "rcap" && run.name != "rs20") continue;
+    Accuracies adjusted = run.summary.evaluation;
+    adjusted.worst_group_accuracy = run.name == "rcap0" ? 0.7 : run.name == "rcap27" ? 0.8 : 0.6;
+    adjusted.average_group_accuracy = (adjusted.worst_group_accuracy + 0.9) / 2;
+    run.summary.evaluation.prior_adjusted = adjusted;
+  }
+  const Table table = accuracy_table(results_, Metric::Worst, Answers::PriorAdjusted);
+  EXPECT_EQ(table.title, "Prior-adjusted accuracy of the worst group, %");
+  EXPECT_THAT(table.caption, HasSubstr("part of what was trained is subtracted"));
+  ASSERT_THAT(table.rows, SizeIs(1));
+  const auto& cells = table.rows[0].cells;
+  EXPECT_FALSE(cells[0]);
+  EXPECT_EQ(cells[1]->text, "75.0 ± 5.0");
+  EXPECT_EQ(cells[1]->rank, 1);
+  EXPECT_EQ(cells[2]->text, "60.0 ± 0.0 (n = 1)");
+  EXPECT_FALSE(cells[3]);
+  // The plain table is as before; (75 + 90) / 2.
+  EXPECT_EQ(accuracy_table(results_, Metric::Worst).rows[0].cells[1]->text, "52.0 ± 2.0");
+  EXPECT_EQ(
+      accuracy_table(results_, Metric::Average, Answers::PriorAdjusted).rows[0].cells[1]->text,
+      "82.5 ± 2.5");
+  write_tables(results_, folder_.path());
+  EXPECT_THAT(read_text(folder_ / "table_worst_group_adjusted.csv"),
+              HasSubstr("\"fashion-mnist, long-tailed 100\",0.9,rs2,1,60,0,"));
+  EXPECT_THAT(read_text(folder_ / "tables.md"),
+              HasSubstr("## Prior-adjusted accuracy of the average"));
+}
+
 TEST_F(Tables, RankPrunedMethodsOnly) {
   const Table table = accuracy_table(results_, Metric::Worst);
   std::vector<int> ranks;

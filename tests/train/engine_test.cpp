@@ -55,6 +55,18 @@ bool same(const std::vector<torch::Tensor>& a, const NamedTensors& b) {
   return true;
 }
 
+struct BothPredictions {
+  std::vector<std::int64_t> plain, prior_adjusted;
+};
+
+BothPredictions predictions_of(Engine& engine, const OwnedBatch& batch) {
+  PendingCopy copy = engine.predict(batch.view());
+  const auto both = copy.values<std::int64_t>();
+  EXPECT_EQ(both.size(), 2 * batch.ids.size());
+  const auto half = both.begin() + static_cast<std::ptrdiff_t>(both.size() / 2);
+  return {{both.begin(), half}, {half, both.end()}};
+}
+
 TEST(Engine, LearnsABatchByHeart) {
   const OwnedBatch batch(12);
   TrainOptions options;
@@ -65,9 +77,63 @@ TEST(Engine, LearnsABatchByHeart) {
     engine.update(0.05);
   }
   EXPECT_LT(losses_of(engine, batch)[0], first / 4);
-  PendingCopy copy = engine.predict(batch.view());
-  const auto predictions = copy.values<std::int64_t>();
-  EXPECT_EQ(std::vector(predictions.begin(), predictions.end()), batch.labels);
+  // Without a prior, both predictions are the same.
+  EXPECT_EQ(predictions_of(engine, batch).plain, batch.labels);
+  EXPECT_EQ(predictions_of(engine, batch).prior_adjusted, batch.labels);
+}
+
+/// A network without batch norm and dropout: its outputs are the same in training and evaluation.
+TrainOptions plain_network(double logit_adjustment) {
+  TrainOptions options;
+  options.model = "mlp";
+  options.logit_adjustment = logit_adjustment;
+  return options;
+}
+
+const std::vector<double> SomePrior{std::log(0.9), std::log(0.09), std::log(0.01)};
+
+TEST(Engine, TrainsTheOutputsPlusThePrior) {
+  const OwnedBatch batch(12);
+  for (const double tau : {0.0, 0.5, 1.0}) {
+    Engine engine(plain_network(tau), Shape, 3);
+    engine.use_prior(SomePrior);
+    const auto losses = losses_of(engine, batch);
+    const auto logits = engine.logits();
+    const auto evaluated = values_of(engine.evaluation_losses(batch.view()));
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      double sum = 0;
+      for (std::size_t j = 0; j < 3; ++j) sum += std::exp(logits[3 * i + j] + tau * SomePrior[j]);
+      const auto label = static_cast<std::size_t>(batch.labels[i]);
+      const double expected = std::log(sum) - logits[3 * i + label] - tau * SomePrior[label];
+      EXPECT_NEAR(losses[i], expected, 1e-5) << tau;
+      EXPECT_NEAR(evaluated[i], expected, 1e-5) << tau;
+    }
+  }
+}
+
+TEST(Engine, PredictsWithAndWithoutTheRestOfThePrior) {
+  // Training with tau has taken out tau of the prior; 1 - tau is left. At 2 it took out too much.
+  const OwnedBatch batch(60);
+  for (const double tau : {0.0, 0.5, 1.0, 2.0}) {
+    Engine engine(plain_network(tau), Shape, 3);
+    engine.use_prior(SomePrior);
+    (void)losses_of(engine, batch);
+    const auto logits = engine.logits();
+    const auto highest = [&](double factor) {
+      std::vector<std::int64_t> classes;
+      for (std::size_t i = 0; i < 60; ++i) {
+        std::vector<double> outputs;
+        for (std::size_t j = 0; j < 3; ++j)
+          outputs.push_back(logits[3 * i + j] - factor * SomePrior[j]);
+        classes.push_back(std::ranges::max_element(outputs) - outputs.begin());
+      }
+      return classes;
+    };
+    const BothPredictions found = predictions_of(engine, batch);
+    EXPECT_EQ(found.plain, highest(0));
+    EXPECT_EQ(found.prior_adjusted, highest(1 - tau)) << tau;
+    EXPECT_EQ(found.plain == found.prior_adjusted, tau == 1) << tau;
+  }
 }
 
 TEST(Engine, WeightsScaleTheLossAndTheBatchSizeStaysTheDivisor) {

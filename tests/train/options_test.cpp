@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "base/text_file.hpp"
@@ -141,6 +142,10 @@ TEST(MakeOptions, NamesTheOptionOutOfRange) {
   EXPECT_THAT(refusal_of({{"momentum", "1"}}), HasSubstr("--momentum is 1"));
   EXPECT_THAT(refusal_of({{"batch_size", "0"}}), HasSubstr("--batch-size is 0"));
   EXPECT_THAT(refusal_of({{"weight_decay", "-1"}}), HasSubstr("--weight-decay"));
+  for (const char* tau : {"-0.5", "10.5"}) {
+    EXPECT_EQ(refusal_of({{"logit_adjustment", tau}}),
+              fmt::format("--logit-adjustment is {}; it must lie between 0 and 10", tau));
+  }
   EXPECT_THAT(refusal_of({{"beta", "0"}}), HasSubstr("--beta is 0"));
   EXPECT_THAT(refusal_of({{"pruning_rate", "1"}}), HasSubstr("--pruning-rate is 1"));
   EXPECT_THAT(refusal_of({{"grad_accumulation", "65"}}), HasSubstr("--grad-accumulation is 65"));

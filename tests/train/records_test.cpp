@@ -24,7 +24,8 @@ EpochRecord some_record() {
   record.selected = 4;
   record.class_counts = {3, 1};
   record.class_losses = {0.1, std::nan("")};
-  record.evaluation = Evaluation{0.5, 0.25, 0.4, 0.3, {0.25, std::nan("")}};
+  record.evaluation = Evaluation{{0.5, 0.25, 0.4, 0.3, {0.25, std::nan("")}},
+                                 Accuracies{0.45, 0.3, 0.41, 0.35, {0.3, std::nan("")}}};
   record.seconds.train = 1.5;
   record.seconds.select = 0.25;
   return record;
@@ -44,8 +45,21 @@ TEST(EpochRecord, ComesBackExactly) {
   EXPECT_EQ(back.evaluation->adjusted_average_accuracy, 0.3);
   EXPECT_EQ(back.evaluation->group_accuracy[0], 0.25);
   EXPECT_TRUE(std::isnan(back.evaluation->group_accuracy[1]));
+  ASSERT_TRUE(back.evaluation->prior_adjusted);
+  EXPECT_EQ(back.evaluation->prior_adjusted->worst_group_accuracy, 0.3);
+  EXPECT_EQ(back.evaluation->prior_adjusted->adjusted_average_accuracy, 0.35);
   EXPECT_EQ(back.seconds.train, 1.5);
   EXPECT_EQ(Json(back).dump(), Json(record).dump());
+}
+
+TEST(EpochRecord, OfAnOlderVersionHasNoPriorAdjustedAccuracies) {
+  Json json = some_record();
+  EXPECT_EQ(json["prior_adjusted"]["average_group_accuracy"], 0.41);
+  json.erase("prior_adjusted");
+  const auto old = json.get<EpochRecord>();
+  EXPECT_EQ(old.evaluation->worst_group_accuracy, 0.25);
+  EXPECT_FALSE(old.evaluation->prior_adjusted);
+  EXPECT_EQ(Json(old), json);
 }
 
 TEST(EpochRecord, TellsFractionsOfTheSelection) {
@@ -106,7 +120,9 @@ Summary some_summary() {
   summary.samples_seen = 1234;
   summary.cost = {.trained = 2000, .forward = 300};
   summary.group_names = {"a", "b"};
-  summary.evaluation = {0.5, 1.0 / 3, 0.4, {}, {1.0 / 3, std::nan("")}};
+  summary.logit_adjustment = 0.5;
+  summary.evaluation = {{0.5, 1.0 / 3, 0.4, {}, {1.0 / 3, std::nan("")}},
+                        Accuracies{0.6, 0.5, 0.55, {}, {0.5, std::nan("")}}};
   summary.seconds.train = 1.25;
   return summary;
 }

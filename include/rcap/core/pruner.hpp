@@ -212,6 +212,21 @@ class Pruner {
   ///                          nothing is changed
   void observe_classes(std::span<const double> errors);
 
+  /// The prior of what was trained: ln of each class's part of the weights of all selections so
+  /// far, a sample without a weight counting 1. Its use is logit adjustment (Menon et al.,
+  /// "Long-tail learning via logit adjustment", ICLR 2021): a network that was trained on classes
+  /// of these parts favours the large ones, and its logits minus this prior do not.
+  ///
+  /// An epoch counts once, when it is first selected, whether or not its samples are observed. A
+  /// class that was never selected counts as half a sample (as half of what the class with the
+  /// least has, if that is less than a sample): its value is the lowest, but finite. Before the
+  /// first selection, the parts are those of the data set.
+  ///
+  /// @return one number per class, the same on every machine and for any number of threads
+  ///
+  /// O(classes).
+  [[nodiscard]] std::vector<double> log_prior() const;
+
   /// Writes all state, atomically (`write_state_file`).
   void save(const std::filesystem::path& path) const;
   /// Loads a saved state and continues as if never stopped, also in mid-epoch.
@@ -250,6 +265,10 @@ class Pruner {
   }
   /// What to multiply the learning rate of `epoch` by, a function of the epoch alone.
   [[nodiscard]] virtual double rate_factor(std::int64_t) const { return 1; }
+  /// The sum of the weights of each class of a new selection, after `weigh`. Walks over its
+  /// samples; a method that knows the sums without a walk overrides it.
+  [[nodiscard]] virtual std::vector<double> class_weights(const Selection& selection,
+                                                          const Workers& workers);
   /// The result of `planned_batches`, which has checked the arguments.
   [[nodiscard]] virtual std::optional<std::int64_t> plan_batches(std::int64_t epochs,
                                                                  std::int64_t batch_size) const;
@@ -307,7 +326,8 @@ class Pruner {
   Workers workers_;
   std::int64_t epoch_ = -1;
   SampleSet selected_;
-  Selection selection_;  ///< `selected_` as a list, if its epoch is `epoch_`
+  Selection selection_;                  ///< `selected_` as a list, if its epoch is `epoch_`
+  std::vector<double> trained_weights_;  ///< of each class, summed over all selections
   double clipped_part_ = 0;
   SampleSet pending_;      ///< of `selected_` (before the first epoch: of all), not observed yet
   SampleSet unrefreshed_;  ///< left out and not refreshed yet; of no samples before that matters

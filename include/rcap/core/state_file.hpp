@@ -37,6 +37,8 @@ class StateFields {
   virtual void flag(std::string_view name, bool& value) = 0;
   /// Losses, scores, limits: finite and >= 0, as many as there are now.
   virtual void losses(std::string_view name, std::vector<float>& values) = 0;
+  /// Sums of weights: finite and >= 0, as many as there are now.
+  virtual void weights(std::string_view name, std::vector<double>& values) = 0;
   /// As many as there are now.
   virtual void chances(std::string_view name, std::vector<InverseChance>& values) = 0;
   /// A set over the same data set; no bit past the last sample.

@@ -12,6 +12,7 @@ from .._core import _gather_weights, _weigh_in_order
 from ._device_losses import copied_to
 
 NOTHING = np.empty(0, np.int64)
+NO_PRIOR = np.empty(0, np.float64)
 
 
 class Phase(enum.Enum):
@@ -39,6 +40,7 @@ class Epoch:
     sample_count: int = 0  # of the data set
     clipped_part: float = 0.0  # of the losses that its selection follows
     rate_factor: float = 1.0  # of the learning rate
+    log_prior: NDArray[np.float64] = dataclasses.field(default_factory=lambda: NO_PRIOR)  # up to and with this epoch
     part: NDArray[np.int64] = dataclasses.field(default_factory=lambda: NOTHING)  # what the pass hands to this rank
     observed: int = 0  # how many samples of it this rank has observed
     batches: int = 0  # in how many calls

@@ -89,7 +89,7 @@ class PruningSampler(Sampler[int]):
         """Takes the epoch from the pruner, which may be in the middle of it."""
         self._observer = Observer(self.pruner, self._ranks, self.bad_losses, self._watch)
         self._ahead: Ahead | None = None
-        self._epoch = Epoch(0, Phase.COMING, NOTHING)
+        self._epoch = Epoch(0, Phase.COMING, NOTHING, log_prior=self.pruner.log_prior())
         self._observer.begin_epoch(self._epoch)
         if self.pruner.epoch >= 0:
             self._select(self.pruner.epoch)
@@ -354,6 +354,19 @@ class PruningSampler(Sampler[int]):
         self._ranks.require_equal("observe_classes", {"the errors of the classes": told.tolist()})
         self.pruner.observe_classes(told)
 
+    def log_prior(self) -> torch.Tensor:
+        """The logarithm of each class's part of what was trained, up to and with the current epoch (logit adjustment).
+
+        Predict with `logits - sampler.log_prior()`, or train with the cross entropy of
+        `logits + tau * sampler.log_prior()`, but not both. An epoch that is selected ahead counts once it begins.
+
+        Not collective, and the same on every rank.
+
+        Returns:
+            One number for each class, float32 on the host: `Pruner.log_prior` of the epoch.
+        """
+        return torch.from_numpy(self._epoch.log_prior.astype(np.float32))
+
     def synchronize(self) -> None:
         """Waits for losses that are still on a device, and exchanges losses between the ranks; all must call it.
 
@@ -450,7 +463,7 @@ class PruningSampler(Sampler[int]):
         selection = self.pruner.select_in_order(number)
         weights = None if selection.weights is None else torch.from_numpy(selection.weights)
         return Epoch(number, Phase.SELECTED, selection.ids, weights, self.pruner.sample_count,
-                     self.pruner.clipped_part, selection.rate_factor)
+                     self.pruner.clipped_part, selection.rate_factor, self.pruner.log_prior())
 
     def _pending_count(self) -> int:
         """How many samples of the epoch have not been observed; the pruner itself may be an epoch ahead."""

@@ -102,9 +102,9 @@ void BalancedPruner::make_selection(std::int64_t epoch, SampleSet& selected,
   if (memory_) learn(selected, workers);
   const std::vector<double> shares =
       wanted_ ? wanted_->at(epoch) : std::vector<double>(sizes.size(), 1.0);
-  const std::vector<std::int64_t> counts = split_budget(sizes, shares, keep_count());
-  if (wanted_) lifts_ = lifts_of(sizes, counts, shares, options_.lift);
-  selected = draw_per_class(classes(), counts, stream(Purpose::Selection, epoch), workers);
+  counts_ = split_budget(sizes, shares, keep_count());
+  if (wanted_) lifts_ = lifts_of(sizes, counts_, shares, options_.lift);
+  selected = draw_per_class(classes(), counts_, stream(Purpose::Selection, epoch), workers);
 }
 
 void BalancedPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
@@ -113,6 +113,11 @@ void BalancedPruner::weigh(std::span<const SampleId> ids, const Workers& workers
   const std::vector<float> no_exponents(lifts_.size());
   weigh_samples(classes(), ids, nullptr, {}, {classes().count_by_class(ids), lifts_, no_exponents},
                 workers, weights);
+}
+
+std::vector<double> BalancedPruner::class_weights(const Selection&, const Workers&) {
+  if (!wanted_) return {counts_.begin(), counts_.end()};
+  return sum_alike_weights({counts_, lifts_, std::vector<float>(lifts_.size())});
 }
 
 }  // namespace rcap

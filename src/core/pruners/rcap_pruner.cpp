@@ -286,15 +286,14 @@ void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
   if (wanted_ && knows_class_errors()) wanted_->learn(errors, this->epoch());
   const std::vector<double> weights = share_weights(errors, epoch);
   const auto sizes = classes().class_sizes();
-  std::vector<std::int64_t> counts =
-      split_budget(sizes, weights, keep_count(), options_.min_per_class);
+  counts_ = split_budget(sizes, weights, keep_count(), options_.min_per_class);
   const LossWeights losses{memory_.stored_losses(), beta()};
-  selected = draw_weighted(classes(), losses, counts, stream(Purpose::Selection, epoch), workers,
+  selected = draw_weighted(classes(), losses, counts_, stream(Purpose::Selection, epoch), workers,
                            &scratch_);
   if (!weighs()) return;
-  lifts_ = lifts_of(sizes, counts, weights, options_.robust.lift);
-  exponents_ = unbias_exponents(sizes, counts, is_robust() ? options_.robust.unbias : std::nullopt);
-  counts_ = std::move(counts);
+  lifts_ = lifts_of(sizes, counts_, weights, options_.robust.lift);
+  exponents_ =
+      unbias_exponents(sizes, counts_, is_robust() ? options_.robust.unbias : std::nullopt);
   drawn_with_ = losses.beta;
 }
 
@@ -309,6 +308,13 @@ void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
   weigh_samples(classes(), ids, is_fresh ? &draw : nullptr, inverse_chances_,
                 {counts_, lifts_, exponents_}, workers, weights);
   drawn_with_.reset();
+}
+
+std::vector<double> RcapPruner::class_weights(const Selection& selection, const Workers& workers) {
+  if (!weighs()) return {counts_.begin(), counts_.end()};
+  const ClassWeighing weighing{counts_, lifts_, exponents_};
+  return alike_in_classes(weighing) ? sum_alike_weights(weighing)
+                                    : Pruner::class_weights(selection, workers);
 }
 
 }  // namespace rcap

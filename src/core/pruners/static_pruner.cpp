@@ -20,6 +20,12 @@ void StaticPruner::make_selection(std::int64_t, SampleSet& selected, const Worke
   selected = chosen_;
 }
 
+std::vector<double> StaticPruner::class_weights(const Selection& selection,
+                                                const Workers& workers) {
+  if (class_weights_.empty()) class_weights_ = Pruner::class_weights(selection, workers);
+  return class_weights_;
+}
+
 std::vector<std::string> StaticPruner::describe_options() const {
   std::uint64_t digest = 0;
   for (const std::uint64_t word : chosen_.words())

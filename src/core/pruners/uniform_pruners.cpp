@@ -20,20 +20,25 @@ Rs2Pruner::Rs2Pruner(std::shared_ptr<const ClassIndex> classes, const CommonOpti
   if (options.stratified && !options.replacement) {
     throw InvalidArgument("rs2: stratified works with replacement only; use rs2-replace");
   }
+  if (!options.stratified) return;
+  const auto sizes = this->classes().class_sizes();
+  counts_ = split_budget(sizes, std::vector<double>(sizes.begin(), sizes.end()), keep_count());
 }
 
 void Rs2Pruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
   if (!options_.replacement) {
     selected = block_of_permutation(epoch, workers);
   } else if (options_.stratified) {
-    const auto sizes = classes().class_sizes();
-    const std::vector<double> weights(sizes.begin(), sizes.end());
-    selected = draw_per_class(classes(), split_budget(sizes, weights, keep_count()),
-                              stream(Purpose::Selection, epoch), workers);
+    selected = draw_per_class(classes(), counts_, stream(Purpose::Selection, epoch), workers);
   } else {
     selected = draw_uniform(classes().sample_count(), keep_count(),
                             stream(Purpose::Selection, epoch), workers);
   }
+}
+
+std::vector<double> Rs2Pruner::class_weights(const Selection& selection, const Workers& workers) {
+  if (!options_.stratified) return Pruner::class_weights(selection, workers);
+  return {counts_.begin(), counts_.end()};
 }
 
 SampleSet Rs2Pruner::block_of_permutation(std::int64_t epoch, const Workers& workers) const {

@@ -16,6 +16,9 @@ function drawTables() {
   const shown = shownSeries();
   drawAccuracyTable("table-worst", { name: "Worst group", place: 0 }, shown);
   drawAccuracyTable("table-average", { name: "Average group", place: 1 }, shown);
+  for (const metric of metrics.filter(({ place }) => place >= 4)) {
+    drawAccuracyTable(metric.place === 4 ? "table-worst-adjusted" : "table-average-adjusted", metric, shown);
+  }
   drawDifferences(state.metric, shown);
   drawCosts(shown);
 }
@@ -145,6 +148,7 @@ function drawWords() {
     ...study.remarks.map(([dataset, remark]) => ` ${dataset}: ${remark}`),
     repeated.length ? ` ${plural(repeated.length, "cell has", "cells have")} several runs of one seed, for example ` +
       `${repeated[0].slice(0, 2).map((run) => run.name).join(" and ")}: compare their options.` : "");
+  byId("prior-adjusted").hidden = !metrics.some(({ place }) => place >= 4);
   byId("differences").hidden = !referenceSeries;
   byId("link-differences").hidden = !referenceSeries;
   byId("about-differences").textContent = `Each method minus ${referenceSeries?.name}, between runs of the same seed: ` +

@@ -10,14 +10,18 @@ function evaluatedOn(groups) {
 
 function groupTable(run) {
   const groups = study.groups[run.groups];
-  const pairs = run.worst_groups ?? run.group_accuracy.map((accuracy, i) => [i, accuracy]);
-  const rows = pairs.map(([i, accuracy]) => make("tr", {},
+  const adjusted = run.adjusted_group_accuracy;
+  const hasAdjusted = adjusted !== undefined || (run.worst_groups ?? []).some((entry) => entry.length > 2);
+  const text = (accuracy) => (accuracy === null || accuracy === undefined ? "–" : percent(accuracy));
+  const entries = run.worst_groups ?? run.group_accuracy.map((accuracy, i) => [i, accuracy, adjusted?.[i]]);
+  const rows = entries.map(([i, accuracy, without]) => make("tr", {},
     make("th", { scope: "row" }, groups.names[i]),
     make("td", { class: "number" }, grouped.format(groups.train[i] ?? 0)),
     make("td", { class: "number" }, grouped.format(groups.test[i])),
-    make("td", { class: "number" }, accuracy === null ? "–" : percent(accuracy)),
+    make("td", { class: "number" }, text(accuracy)),
+    hasAdjusted ? make("td", { class: "number" }, text(without)) : null,
     make("td", { class: "bar" }, make("i", { style: `width:${percent(accuracy ?? 0)}%` }))));
-  const heads = ["Group", "Train", evaluatedOn(groups), "Accuracy, %", ""];
+  const heads = ["Group", "Train", evaluatedOn(groups), "Accuracy, %", ...(hasAdjusted ? ["Prior-adjusted, %"] : []), ""];
   const title = run.worst_groups ? `The ${rows.length} worst of ${groups.names.length} groups` : "Groups";
   return make("div", {}, make("h4", {}, title), make("table", { class: "small" },
     make("thead", {}, make("tr", {}, ...heads.map((text, i) =>

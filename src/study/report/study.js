@@ -9,7 +9,9 @@ const metrics = [
   { name: "Average group", place: 1 },
   { name: "All samples", place: 2 },
   { name: "Adjusted average", place: 3 },
-].filter(({ place }) => study.runs.some((run) => run.accuracy.length > place));
+  { name: "Worst group, prior-adjusted", place: 4 },
+  { name: "Average group, prior-adjusted", place: 5 },
+].filter(({ place }) => place < 3 || study.runs.some((run) => resultOf(run, place) !== null));
 
 function mean(values) {
   return values.reduce((sum, value) => sum + value, 0) / values.length;

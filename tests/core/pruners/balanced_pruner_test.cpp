@@ -177,5 +177,23 @@ TEST(Balanced, TellsWhichSharesAnOptionIsFor) {
   EXPECT_EQ(fields.find("reference_losses")->word(), "1,0.25");
 }
 
+TEST(Balanced, HasThePriorOfItsCounts) {
+  // 20 of sizes 90, 8, 2 and 0: class 2 whole, then 9 each, which is more than class 1 has. So 10,
+  // 8 and 2 every epoch, and half a sample of 20 for the class that has none.
+  std::vector<int> labels(90, 0);
+  labels.insert(labels.end(), 8, 1);
+  labels.insert(labels.end(), 2, 2);
+  BalancedPruner pruner(std::make_shared<const ClassIndex>(labels, 4), {.pruning_rate = 0.8});
+  const auto log_of = [](double part) { return testing::DoubleNear(std::log(part), 1e-14); };
+  EXPECT_THAT(pruner.log_prior(),
+              ElementsAre(log_of(0.9), log_of(0.08), log_of(0.02), log_of(0.005)));
+  (void)pruner.select(0);
+  EXPECT_THAT(pruner.log_prior(),
+              ElementsAre(log_of(0.5), log_of(0.4), log_of(0.1), log_of(0.5 / 20)));
+  (void)pruner.select(7);
+  EXPECT_THAT(pruner.log_prior(),
+              ElementsAre(log_of(0.5), log_of(0.4), log_of(0.1), log_of(0.5 / 40)));
+}
+
 }  // namespace
 }  // namespace rcap

@@ -1,5 +1,6 @@
 #include "rcap/core/pruners/infobatch_pruner.hpp"
 
+#include <cmath>
 #include <numeric>
 
 #include <gmock/gmock.h>
@@ -35,6 +36,17 @@ TEST(InfoBatch, KeepsHalfOfTheSamplesBelowTheMeanAtTwiceTheWeight) {
   EXPECT_EQ(selection.ids.size(), 3U);
   EXPECT_EQ(selection.ids.back(), 4);
   EXPECT_THAT(selection.weights, ElementsAre(2, 2, 1));
+}
+
+TEST(InfoBatch, CountsItsWeightsInThePrior) {
+  // Epoch 0 takes all: class 0 has 4, class 1 has 1. Epoch 1 keeps two of the four below the mean
+  // at twice the weight: 4 and 1 again, though it trains on 2 and 1.
+  const auto classes = std::make_shared<const ClassIndex>(std::vector<int>{0, 0, 0, 0, 1});
+  InfoBatchPruner pruner(classes, {}, {.epochs = 10});
+  pruner.observe(pruner.select(0).ids, Losses{.1F, .2F, .3F, .4F, 4.0F});
+  EXPECT_EQ(pruner.select(1).ids.size(), 3U);
+  EXPECT_THAT(pruner.log_prior(), ElementsAre(testing::DoubleNear(std::log(0.8), 1e-14),
+                                              testing::DoubleNear(std::log(0.2), 1e-14)));
 }
 
 TEST(InfoBatch, TruncatesTheKeptCount) {

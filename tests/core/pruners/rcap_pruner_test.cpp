@@ -426,6 +426,20 @@ TEST(RobustRcap, GivesAFullClassThatWantsMoreAHeavierHand) {
   EXPECT_NEAR(sum / static_cast<double>(selection.ids.size()), 1, 1e-5);
 }
 
+TEST(RobustRcap, CountsItsWeightsInThePrior) {
+  // The class of 10 is taken whole and lifted: its part is that of its weights, far above 10 / 500.
+  RcapPruner pruner(classes_of_sizes({990, 10}), {.pruning_rate = 0.5}, Robust);
+  observe_all(pruner, [](ClassId j) { return j == 0 ? 0.1F : 2.0F; });
+  const Selection selection = pruner.select(0);
+  ASSERT_EQ(pruner.classes().count_by_class(selection.ids), (std::vector<std::int64_t>{490, 10}));
+  const double lifted = selection.weights.back() * 10.0;
+  const double others = selection.weights.front() * 490.0;
+  EXPECT_GT(lifted, 50);
+  EXPECT_THAT(pruner.log_prior(),
+              ElementsAre(DoubleNear(std::log(others / (others + lifted)), 1e-14),
+                          DoubleNear(std::log(lifted / (others + lifted)), 1e-14)));
+}
+
 TEST(RobustRcap, GoesByToldErrorsOfClassesWhereThereAreAny) {
   RcapPruner pruner(classes_of_sizes({100, 100}), {.pruning_rate = 0.9}, Robust);
   observe_all(pruner, [](ClassId) { return 1.0F; });

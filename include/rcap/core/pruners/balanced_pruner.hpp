@@ -66,6 +66,8 @@ class BalancedPruner final : public Pruner {
   void record_classes(std::span<const double> errors) override;
   void weigh(std::span<const SampleId> ids, const Workers& workers,
              std::vector<float>& weights) override;
+  [[nodiscard]] std::vector<double> class_weights(const Selection& selection,
+                                                  const Workers& workers) override;
   void list_state(StateFields& fields) override;
   /// None with equal shares: so that states which know of no others stay valid.
   [[nodiscard]] std::vector<std::string> describe_options() const override;
@@ -77,6 +79,7 @@ class BalancedPruner final : public Pruner {
 
   BalancedOptions options_;
   std::optional<WantedShares> wanted_;  ///< not for equal shares
+  std::vector<std::int64_t> counts_;    ///< of the classes in the last selection
   std::vector<float> lifts_;            ///< of the classes, if there are weights
   // If it learns.
   std::optional<LossMemory> memory_;

@@ -124,6 +124,8 @@ class RcapPruner final : public Pruner {
   void record_classes(std::span<const double> errors) override;
   void weigh(std::span<const SampleId> ids, const Workers& workers,
              std::vector<float>& weights) override;
+  [[nodiscard]] std::vector<double> class_weights(const Selection& selection,
+                                                  const Workers& workers) override;
   void list_state(StateFields& fields) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);
@@ -181,7 +183,7 @@ class RcapPruner final : public Pruner {
   bool has_told_errors_ = false;
   bool has_started_ = false;  ///< first losses are known, if it can start later
   SampleSet known_;           ///< observed since the first selection, while it waits for losses
-  std::vector<std::int64_t> counts_;  ///< of the classes, in the selection last weighed
+  std::vector<std::int64_t> counts_;  ///< of the classes in the last selection
   std::optional<double> drawn_with_;  ///< beta of a draw whose chances have not been found yet
 };
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "rcap/core/export.hpp"
 #include "rcap/core/pruner.hpp"
@@ -22,9 +23,12 @@ class StaticPruner final : public Pruner {
 
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
+  [[nodiscard]] std::vector<double> class_weights(const Selection& selection,
+                                                  const Workers& workers) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override;
 
   SampleSet chosen_;
+  std::vector<double> class_weights_;  ///< of every selection; empty before the first
 };
 
 }  // namespace rcap

@@ -34,6 +34,8 @@ class Rs2Pruner final : public Pruner {
 
  private:
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
+  [[nodiscard]] std::vector<double> class_weights(const Selection& selection,
+                                                  const Workers& workers) override;
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);
   }
@@ -41,6 +43,7 @@ class Rs2Pruner final : public Pruner {
   [[nodiscard]] SampleSet block_of_permutation(std::int64_t epoch, const Workers& workers) const;
 
   Rs2Options options_;
+  std::vector<std::int64_t> counts_;  ///< of the classes, if it is stratified
 };
 
 }  // namespace rcap
