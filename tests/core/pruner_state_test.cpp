@@ -136,7 +136,7 @@ TEST(PrunerState, CannotHoldWeightsOfWhatWasNeverSelected) {
   const auto classes = small_data_set(500);
   const auto pruner = make_pruner("rs2", classes, options_for(*classes));
   const StateIdentity identity{"rs2", 500, 6, classes->fingerprint(), pruner->options()};
-  std::int64_t epoch = -1;
+  std::int64_t epoch = -1, losses_of = 0;
   SampleSet selected(500), pending = SampleSet::all(500);
   std::vector<double> weights(6);
   const auto refusal = [&] {
@@ -145,6 +145,7 @@ TEST(PrunerState, CannotHoldWeightsOfWhatWasNeverSelected) {
       fields.samples("selected", selected);
       fields.samples("pending", pending);
       fields.weights("trained_weights", weights);
+      fields.number("losses_of", losses_of);
     });
     return message_of<BadFile>([&] { pruner->set_state(state); });
   };

@@ -130,6 +130,10 @@ void observe(Pruner& pruner, Numbers& numbers, const Selection& selection, std::
   const std::size_t count = selection.ids.size() - selection.ids.size() / 8;
   const std::vector<SampleId> ids(selection.ids.begin(), selection.ids.begin() + count);
   pruner.observe(ids, make_losses(numbers, count, kind, selection.epoch));
+  if (!pruner.refreshes()) return;
+  const std::vector<SampleId>& left_out = selection.refresh_ids;
+  pruner.observe_refreshed(left_out,
+                           make_losses(numbers, left_out.size(), kind, selection.epoch));
 }
 
 void observe_all(Pruner& pruner, Numbers& numbers, std::int64_t kind) {
@@ -161,6 +165,7 @@ Case run_method(int number) {
   for (std::int64_t epoch = 0; epoch < Epochs; ++epoch) {
     const Selection& selection = pruner->select(epoch);
     selections.add(selection.ids);
+    selections.add(selection.refresh_ids);
     weights.add(selection.weights);
     orders.add(in_training_order(selection, options.common.seed).ids);
     observe(*pruner, numbers, selection, kind);
