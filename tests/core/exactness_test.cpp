@@ -136,6 +136,32 @@ TEST(Exactness, BudgetErrorIsZeroAndNoSampleComesTwice) {
   }
 }
 
+TEST(Exactness, WindowsOfSetaHoldTheBudget) {
+  for (int case_number = 0; case_number < Cases; ++case_number) {
+    SCOPED_TRACE(case_number);
+    CaseRandom random(case_number);
+    const std::int64_t size = random.scale_free(20'000);
+    const auto classes =
+        std::make_shared<const ClassIndex>(std::vector<int>(static_cast<std::size_t>(size), 0));
+    PrunerOptions options;
+    options.common.pruning_rate = random.uniform() < 0.1 ? 0.0 : 0.999 * random.uniform();
+    options.common.seed = static_cast<std::uint64_t>(case_number);
+    options.seta.epochs = random.between(1, 40);
+    options.seta.groups = random.between(1, 30);
+    options.seta.random_pruning = random.uniform() < 0.5 ? 0.0 : 0.999 * random.uniform();
+    const auto pruner = make_pruner("seta", classes, options);
+    const auto loss_kind = static_cast<int>(random.between(0, 5));
+    for (const std::int64_t epoch : {0, 1, 2, 17}) {
+      const std::vector<SampleId> ids = pruner->select(epoch).ids;
+      ASSERT_EQ(std::ssize(ids), pruner->keep_count()) << "epoch " << epoch;
+      ASSERT_EQ(std::ranges::adjacent_find(ids, std::ranges::greater_equal{}), ids.end());
+      std::vector<float> losses;
+      for (std::size_t i = 0; i < ids.size(); ++i) losses.push_back(random_loss(random, loss_kind));
+      pruner->observe(ids, losses);
+    }
+  }
+}
+
 TEST(Exactness, SplitIsTheOptimumOfTheTheorem) {
   // Optimality: with no class over its size, every class that is not full has the same
   // share per weight, and every full class has no more than that.

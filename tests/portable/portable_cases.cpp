@@ -132,8 +132,7 @@ void observe(Pruner& pruner, Numbers& numbers, const Selection& selection, std::
   pruner.observe(ids, make_losses(numbers, count, kind, selection.epoch));
   if (!pruner.refreshes()) return;
   const std::vector<SampleId>& left_out = selection.refresh_ids;
-  pruner.observe_refreshed(left_out,
-                           make_losses(numbers, left_out.size(), kind, selection.epoch));
+  pruner.observe_refreshed(left_out, make_losses(numbers, left_out.size(), kind, selection.epoch));
 }
 
 void observe_all(Pruner& pruner, Numbers& numbers, std::int64_t kind) {
