@@ -93,6 +93,18 @@ def table(results, about):
     return "\n".join(lines)
 
 
+def method_table(options):
+    """One selection of every dynamic method beside rcap's."""
+    found = run_json([str(options.rcap), "bench", "methods", "--json", "--quiet", "--n", str(options.n), "--classes",
+                      str(options.classes), "--repeat", str(options.repeat)])
+    lines = ["| method | select, ns a sample | over `rcap` |", "| --- | --- | --- |"]
+    for row in found["methods"]:
+        select, over = ("{:.2f} ({:.2f}-{:.2f})".format(*(row[name + end] for end in ("", "_min", "_max")))
+                        for name in ("select_ns_per_sample", "over_rcap"))
+        lines.append(f"| `{row['method']}` | {select} | {over} |")
+    return found, "\n".join(lines)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rcap", type=pathlib.Path, default=ROOT / "build" / "rcap")
@@ -119,11 +131,12 @@ def main():
         f"NumPy {first['numpy']['numpy']}, Python {platform.python_version()}."
     )
     results = [summarise(*case, rounds[case]) for case in CASES]
-    text = table(results, about)
+    methods, text_of_methods = method_table(options)
+    text = f"{table(results, about)}\n\n{text_of_methods}"
     print(text)
     (ROOT / "bench" / "results.md").write_text(text + "\n")
     (ROOT / "bench" / "results.json").write_text(
-        json.dumps({"about": about, "results": results, "rounds": [
+        json.dumps({"about": about, "results": results, "methods": methods, "rounds": [
             {"profile": p, "pruning_rate": r, "rounds": rounds[(p, r)]} for p, r in CASES]},
             indent=1) + "\n")
 

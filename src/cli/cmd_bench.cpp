@@ -30,7 +30,8 @@
 namespace rcap::cli {
 namespace {
 
-constexpr const char* BenchUsage = "rcap bench select [OPTIONS], rcap bench data [OPTIONS]";
+constexpr const char* BenchUsage =
+    "rcap bench select [OPTIONS], rcap bench methods [OPTIONS], rcap bench data [OPTIONS]";
 constexpr const char* BenchSelectSummary =
     "Times the rcap method on synthetic data: one warm-up epoch, then --repeat timed ones.";
 constexpr const char* BenchSelectFooter =
@@ -386,9 +387,10 @@ void run_bench_select(std::span<const std::string> words) {
 void run_bench(std::span<const std::string> words) {
   const std::string what = words.empty() ? "" : words.front();
   if (what == "select") return run_bench_select(words.subspan(1));
+  if (what == "methods") return run_bench_methods(words.subspan(1));
   if (what == "data") return run_bench_data(words.subspan(1));
   if (what == "--help" || what == "-h") {
-    fmt::print("Usage: {}; add --help to either to see its options\n", BenchUsage);
+    fmt::print("Usage: {}; add --help to one of them to see its options\n", BenchUsage);
     return;
   }
   throw InvalidArgument(fmt::format("bench \"{}\" does not exist; there are {}", what, BenchUsage));

@@ -12,6 +12,8 @@ void run_advise(std::span<const std::string> words);
 
 /// `rcap bench select`: times selection and bookkeeping on synthetic data.
 void run_bench(std::span<const std::string> words);
+/// `rcap bench methods`: times a selection of every dynamic method.
+void run_bench_methods(std::span<const std::string> words);
 /// `rcap bench data`: how many images per second are prepared for a network.
 void run_bench_data(std::span<const std::string> words);
 

@@ -45,44 +45,43 @@ struct KeyAtPlace {
   std::int64_t below;
 };
 
-/// Finds the keys at given places, half a key at a time.
-class PlaceFinder {
- public:
-  PlaceFinder(std::span<const float> values, const SampleSet& candidates)
-      : values_(values), candidates_(candidates), upper_(HalfKeys) {
-    for_each_key([&](std::uint32_t key) { ++upper_[key >> 16]; });
+constexpr std::size_t HalfKeys = 1U << 16;
+
+/// @param histogram  how many there are of each key
+KeyAtPlace key_at(std::span<const std::int64_t> histogram, std::int64_t place) {
+  KeyAtPlace found{0, 0};
+  for (; found.below + histogram[found.key] <= place; ++found.key) {
+    found.below += histogram[found.key];
   }
+  return found;
+}
 
-  [[nodiscard]] KeyAtPlace at(std::int64_t place) const {
-    const KeyAtPlace half = find(upper_, place);
-    std::vector<std::int64_t> lower(HalfKeys);
-    for_each_key([&](std::uint32_t key) {
-      if (key >> 16 == half.key) ++lower[key & 0xffffU];
-    });
-    const KeyAtPlace rest = find(lower, place - half.below);
-    return {half.key << 16 | rest.key, half.below + rest.below};
-  }
+/// The keys at two places, half a key at a time.
+std::pair<KeyAtPlace, KeyAtPlace> keys_at(std::span<const float> values,
+                                          const SampleSet& candidates, std::int64_t first,
+                                          std::int64_t last) {
+  std::vector<std::int64_t> upper(HalfKeys), lower_of_first(HalfKeys), lower_of_last(HalfKeys);
+  for_each_member(candidates, [&](std::size_t id) { ++upper[key_of_value(values[id]) >> 16]; });
+  const KeyAtPlace upper_of_first = key_at(upper, first);
+  const KeyAtPlace upper_of_last = key_at(upper, last);
+  for_each_member(candidates, [&](std::size_t id) {
+    const std::uint32_t key = key_of_value(values[id]);
+    if (key >> 16 == upper_of_first.key) ++lower_of_first[key % HalfKeys];
+    if (key >> 16 == upper_of_last.key) ++lower_of_last[key % HalfKeys];
+  });
+  const auto whole = [](const KeyAtPlace& half, std::span<const std::int64_t> lower,
+                        std::int64_t place) {
+    const KeyAtPlace rest = key_at(lower, place - half.below);
+    return KeyAtPlace{half.key << 16 | rest.key, half.below + rest.below};
+  };
+  return {whole(upper_of_first, lower_of_first, first), whole(upper_of_last, lower_of_last, last)};
+}
 
- private:
-  static constexpr std::size_t HalfKeys = 1U << 16;
-
-  template <class Use>
-  void for_each_key(const Use& use) const {
-    for_each_member(candidates_, [&](std::size_t id) { use(key_of_value(values_[id])); });
-  }
-
-  static KeyAtPlace find(const std::vector<std::int64_t>& histogram, std::int64_t place) {
-    KeyAtPlace found{0, 0};
-    for (; found.below + histogram[found.key] <= place; ++found.key) {
-      found.below += histogram[found.key];
-    }
-    return found;
-  }
-
-  std::span<const float> values_;
-  const SampleSet& candidates_;
-  std::vector<std::int64_t> upper_;
-};
+/// `count` of these samples: all of them, as mostly where no two are equal, or a draw.
+SampleSet some_of(SampleSet samples, std::int64_t count, const RandomStream& stream,
+                  const Workers& workers) {
+  return samples.count() == count ? samples : draw_from(samples, count, stream, workers);
+}
 
 /// Sorts keys, eleven bits at a time.
 void sort_keys(std::vector<std::uint32_t>& keys) {
@@ -184,26 +183,20 @@ SampleSet samples_at_places(std::span<const float> values, const SampleSet& cand
                             const Workers& workers) {
   SampleSet chosen(candidates.sample_count());
   if (count == 0) return chosen;
-  const PlaceFinder places(values, candidates);
-  const KeyAtPlace low = places.at(first);
-  const KeyAtPlace high = places.at(first + count - 1);
+  const auto [low, high] = keys_at(values, candidates, first, first + count - 1);
   SampleSet lowest(candidates.sample_count());
   SampleSet highest(candidates.sample_count());
-  for_each_member(candidates, [&](std::size_t id) {
+  for_each_member(candidates, [&, low_key = low.key, high_key = high.key](std::size_t id) {
     const std::uint32_t key = key_of_value(values[id]);
-    const auto sample = static_cast<SampleId>(id);
-    if (key == low.key) {
-      lowest.insert(sample);
-    } else if (key == high.key) {
-      highest.insert(sample);
-    } else if (key > low.key && key < high.key) {
-      chosen.insert(sample);
-    }
+    if (key < low_key || key > high_key) return;
+    SampleSet& set = key == low_key ? lowest : key == high_key ? highest : chosen;
+    set.insert(static_cast<SampleId>(id));
   });
   const std::int64_t skipped = first - low.below;  // of the lowest, before the first place
-  chosen.unite(draw_from(lowest, std::min(lowest.count() - skipped, count), stream, workers));
+  const std::int64_t of_lowest = std::min(lowest.count() - skipped, count);
+  chosen.unite(some_of(std::move(lowest), of_lowest, stream, workers));
   if (high.key != low.key) {
-    chosen.unite(draw_from(highest, first + count - high.below, stream, workers));
+    chosen.unite(some_of(std::move(highest), first + count - high.below, stream, workers));
   }
   return chosen;
 }

@@ -74,9 +74,11 @@ void SetaPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
                             stream(Purpose::Selection, epoch), workers);
     return;
   }
-  const SampleSet candidates = draw_uniform(
-      sample_count, std::max(random_part, options_.budget ? keep_count() : std::int64_t{1}),
-      stream(Purpose::Selection, epoch), workers);
+  const std::int64_t least = options_.budget ? keep_count() : 1;
+  const SampleSet candidates = random_part == sample_count
+                                   ? SampleSet::all(sample_count)
+                                   : draw_uniform(sample_count, std::max(random_part, least),
+                                                  stream(Purpose::Selection, epoch), workers);
   selected = options_.budget ? window_of_budget(epoch, candidates, workers)
                              : window_of_groups(epoch, candidates, workers);
 }
