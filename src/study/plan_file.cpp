@@ -39,8 +39,8 @@ const std::vector<std::string> Keys{"title",     "seeds",   "pruning-rates", "be
 /// Options of a run that the study itself sets.
 const std::set<std::string> ReservedOptions{"seed", "pruning_rate", "make_scores"};
 
-/// A whole number, or for `double` any number. Never `toml::node::value`, which casts: what a number
-/// out of range becomes is undefined.
+/// A whole number, or for `double` any number. Never `toml::node::value`, which casts: what a
+/// number out of range becomes is undefined.
 template <class Number>
 std::optional<Number> number_in(const toml::node& node) {
   if (const auto whole = node.value_exact<std::int64_t>()) return static_cast<Number>(*whole);
