@@ -78,7 +78,7 @@ std::pair<KeyAtPlace, KeyAtPlace> keys_at(std::span<const float> values,
 }
 
 /// `count` of these samples: all of them, as mostly where no two are equal, or a draw.
-SampleSet some_of(SampleSet samples, std::int64_t count, const RandomStream& stream,
+SampleSet some_of(const SampleSet& samples, std::int64_t count, const RandomStream& stream,
                   const Workers& workers) {
   return samples.count() == count ? samples : draw_from(samples, count, stream, workers);
 }
@@ -194,9 +194,9 @@ SampleSet samples_at_places(std::span<const float> values, const SampleSet& cand
   });
   const std::int64_t skipped = first - low.below;  // of the lowest, before the first place
   const std::int64_t of_lowest = std::min(lowest.count() - skipped, count);
-  chosen.unite(some_of(std::move(lowest), of_lowest, stream, workers));
+  chosen.unite(some_of(lowest, of_lowest, stream, workers));
   if (high.key != low.key) {
-    chosen.unite(some_of(std::move(highest), first + count - high.below, stream, workers));
+    chosen.unite(some_of(highest, first + count - high.below, stream, workers));
   }
   return chosen;
 }

@@ -247,6 +247,7 @@ Option& OptionFields::numbers(std::string_view name, std::vector<double>& value,
   Option& option = add(Option::Kind::Numbers, name, value_name, std::move(meaning), range);
   option.get_ = [&value] {
     std::vector<std::string> words;
+    words.reserve(value.size());
     for (const double number : value) words.push_back(formatted("{}", number));
     return first_few(words, words.size(), ",");
   };
