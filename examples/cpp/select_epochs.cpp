@@ -36,10 +36,11 @@ int main() {
   const auto pruner = rcap::make_pruner("rcap", classes, options);
 
   for (int epoch = 0; epoch < 5; ++epoch) {
-    const auto [number, ids, weights] =
+    const rcap::Selection selection =
         rcap::in_training_order(pruner->select(epoch), options.common.seed);
+    const std::vector<rcap::SampleId>& ids = selection.ids;
     // Here a training loop would run over `ids`, batch by batch, and multiply each loss by its
-    // weight (all are 1 if `weights` is empty) before it takes the mean of the batch. The
+    // weight (all are 1 if `selection.weights` is empty) before it takes the mean of the batch. The
     // pruner gets the losses without the weights.
     pruner->observe(ids, losses_of(ids, labels, epoch));
 

@@ -153,6 +153,8 @@ class Outcome(StudyTest):
         self.assertEqual(self.tables("killed"), self.tables("whole"))
         self.assertEqual(self.tables("whole").keys(), {f"table_{name}.{ending}" for ending in ("md", "csv", "tex")
                                                        for name in ("worst_group", "average_group",
+                                                                    "worst_group_adjusted",
+                                                                    "average_group_adjusted",
                                                                     "worst_group_difference",
                                                                     "average_group_difference")})
 
