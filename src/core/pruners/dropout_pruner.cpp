@@ -82,7 +82,7 @@ void DropoutPruner::make_selection(std::int64_t epoch, SampleSet& selected,
 }
 
 void DropoutPruner::prefetch(std::span<const SampleId> ids) const {
-  prefetch_numbers(losses_, ids);
+  if (learns()) prefetch_numbers(losses_, ids);
 }
 
 void DropoutPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
