@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from rcap.torch import Indexed
 from training import BATCH, EPOCHS, LABELS, losses_of, make_sampler, train, weighted_epoch
 
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = pytest.mark.filterwarnings("error", "ignore:infobatch trains on what its own rule leaves")
 
 
 class Repeat:
