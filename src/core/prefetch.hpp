@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "rcap/core/ids.hpp"
@@ -11,6 +12,14 @@ namespace rcap {
 inline void prefetch_numbers(std::span<const float> numbers, std::span<const SampleId> ids) {
   for (const SampleId id : ids) {
     __builtin_prefetch(numbers.data() + static_cast<std::size_t>(id), 1, 2);
+  }
+}
+
+/// Puts the numbers of these samples into their places.
+inline void store_numbers(std::span<const SampleId> ids, std::span<const float> values,
+                          std::span<float> numbers) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    numbers[static_cast<std::size_t>(ids[i])] = values[i];
   }
 }
 

@@ -86,9 +86,7 @@ void DropoutPruner::prefetch(std::span<const SampleId> ids) const {
 }
 
 void DropoutPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    losses_[static_cast<std::size_t>(ids[i])] = losses[i];
-  }
+  store_numbers(ids, losses, losses_);
 }
 
 std::optional<std::int64_t> DropoutPruner::plan_batches(std::int64_t epochs,

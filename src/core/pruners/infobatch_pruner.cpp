@@ -115,8 +115,7 @@ void InfoBatchPruner::prefetch(std::span<const SampleId> ids) const {
 }
 
 void InfoBatchPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    scores_[static_cast<std::size_t>(ids[i])] = losses[i];
+  store_numbers(ids, losses, scores_);
   if (!ids.empty()) observed_any_ = true;
 }
 

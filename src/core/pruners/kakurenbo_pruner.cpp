@@ -73,9 +73,7 @@ void KakurenboPruner::prefetch(std::span<const SampleId> ids) const {
 }
 
 void KakurenboPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    losses_[static_cast<std::size_t>(ids[i])] = losses[i];
-  }
+  store_numbers(ids, losses, losses_);
 }
 
 }  // namespace rcap

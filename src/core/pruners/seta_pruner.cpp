@@ -123,9 +123,7 @@ SampleSet SetaPruner::window_of_groups(std::int64_t epoch, const SampleSet& cand
 void SetaPruner::prefetch(std::span<const SampleId> ids) const { prefetch_numbers(losses_, ids); }
 
 void SetaPruner::record(std::span<const SampleId> ids, std::span<const float> losses) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    losses_[static_cast<std::size_t>(ids[i])] = losses[i];
-  }
+  store_numbers(ids, losses, losses_);
   if (!ids.empty()) observed_any_ = true;
 }
 
