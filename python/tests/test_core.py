@@ -338,7 +338,8 @@ def test_first_losses_and_the_clip_may_be_numbers():
 def test_class_shares_of_the_literature_follow_losses_where_they_say_so():
     assert not rcap.Balanced(LABELS).learns
     assert not rcap.Balanced(LABELS, class_share="power").learns
-    pruner = rcap.Balanced(LABELS, pruning_rate=0.7, class_share="domain", reference_losses=(0, 0.5, np.float32(1)))
+    pruner = rcap.Balanced(LABELS, pruning_rate=0.7, class_share="domain", eta=1,
+                           reference_losses=(0, 0.5, np.float32(1)))
     assert pruner.learns and pruner.weighs and pruner.judges_classes
     ids = pruner.select(0).ids
     np.testing.assert_array_equal(np.bincount(LABELS[ids]), [10, 10, 10])

@@ -125,14 +125,14 @@ TEST(GroupDroShare, GrowsByTheExponentialOfTheLoss) {
 TEST(GroupDroShare, FavoursSmallClassesByTheAdjustment) {
   // ln 2 * 30 / sqrt(n): exponents of 2 are 1, 3 and 6 for sizes 900, 100 and 25.
   WantedShares wanted =
-      shares_by(ShareRule::GroupDro, {.adjustment = 30 * std::log(2)}, {900, 100, 0, 25});
+      shares_by(ShareRule::GroupDro, {.eta = 1, .adjustment = 30 * std::log(2)}, {900, 100, 0, 25});
   wanted.learn(Values{5, 5, 5, 5}, 0);
   EXPECT_THAT(wanted.at(1), ElementsAre(near(2 / 74.0), near(8 / 74.0), 0, near(64 / 74.0)));
 }
 
 TEST(DomainShare, GrowsByWhatExceedsTheReference) {
   const double ln2 = std::log(2);
-  WantedShares wanted = shares_by(ShareRule::Domain, {.reference_losses = {1, 1, 1, 1}});
+  WantedShares wanted = shares_by(ShareRule::Domain, {.eta = 1, .reference_losses = {1, 1, 1, 1}});
   EXPECT_THAT(wanted.at(0), ElementsAre(near(1 / 3.0), near(1 / 3.0), 0, near(1 / 3.0)));
   // Factors 1 (below the reference), 2 and 4; then a ten-thousandth is spread evenly.
   wanted.learn(Values{0.5, 1 + ln2, 9, 1 + 2 * ln2}, 0);
@@ -142,7 +142,7 @@ TEST(DomainShare, GrowsByWhatExceedsTheReference) {
 }
 
 TEST(DomainShare, NeverForgetsAClass) {
-  WantedShares wanted = shares_by(ShareRule::Domain, {.reference_losses = {0, 0, 0, 0}});
+  WantedShares wanted = shares_by(ShareRule::Domain, {.eta = 1, .reference_losses = {0, 0, 0, 0}});
   for (int epoch = 0; epoch < 9; ++epoch) wanted.learn(Values{0, 0, 0, 1e6}, epoch);
   EXPECT_THAT(wanted.at(9), ElementsAre(near(1e-4 / 3, 1e-10), near(1e-4 / 3, 1e-10), 0,
                                         near(0.9999 + 1e-4 / 3)));

@@ -40,7 +40,7 @@ struct ShareOptions {
   double loss_power = 0;                      ///< of `Power`: b
   double effective_beta = 0.9999;             ///< of `EffectiveNumber` and `Deferred`
   double defer_until = 0.8;                   ///< of `Deferred`: part of the run
-  double eta = 1;                             ///< of `GroupDro` and `Domain`, per epoch
+  double eta = 0.3;                           ///< of `GroupDro` and `Domain`, per epoch
   double adjustment = 0;                      ///< of `GroupDro`: C of L_j + C / sqrt(n_j)
   std::vector<double> reference_losses = {};  ///< of `Domain`: one per class, must be given
   std::optional<std::int64_t> turns = {};   ///< of `Bandit`, per epoch; empty: one per 128 samples
