@@ -31,6 +31,8 @@ std::optional<std::string> nearest_name(std::string_view word, std::span<const s
   std::optional<std::string> nearest;
   std::size_t smallest = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& name : names) {
+    const auto [shorter, longer] = std::minmax({word.size(), name.size()});
+    if (longer - shorter >= smallest) continue;  // that many letters have to be inserted
     const std::size_t distance = edit_distance(word, name);
     if (distance >= smallest) continue;
     smallest = distance;

@@ -107,7 +107,8 @@ std::string OptionFields::parse(std::string_view word, Number& value) {
                                                                        : "a whole number";
     return formatted("{} is not {}", in_quotes(word), Kind);
   }
-  value = parsed;
+  // Minus zero becomes zero: in a file -0 is a whole number, which has no sign to come back with.
+  value = parsed + Number{};
   return {};
 }
 

@@ -44,7 +44,7 @@ double full_epochs(const PlannedRun& run) {
 
 std::pair<std::string, std::string> kind_of(const PlannedRun& run) {
   if (run.makes_scores) return {run.dataset, "scoring"};
-  if (require_method(run.options.method).keeps_all) return {run.dataset, "full"};
+  if (!follows_rate(run.options)) return {run.dataset, run.options.method};
   return {run.dataset, fmt::format("{}", run.options.pruner.common.pruning_rate)};
 }
 

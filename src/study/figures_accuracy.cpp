@@ -194,8 +194,8 @@ chart::Point cost_point(const RunGroup& group, const Accuracy& accuracy, const C
   const double cost = *measure.of(group.runs);
   chart::Point point = accuracy_point(cost, group, accuracy);
   point.radius = radius_of(group);
-  point.note = fmt::format("{}, {}: {:.1f} %, {}", group.method, pruned_text(group.pruning_rate),
-                           point.y, measure.text(cost));
+  const std::string rate = group.has_rate() ? ", " + pruned_text(group.pruning_rate) : "";
+  point.note = fmt::format("{}{}: {:.1f} %, {}", group.method, rate, point.y, measure.text(cost));
   return point;
 }
 

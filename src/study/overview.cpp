@@ -22,6 +22,16 @@ std::string percent_text(const RunGroup& group, double Evaluation::*accuracy) {
   return fmt::format("{:.1f} ± {:.1f}", found.mean, found.deviation);
 }
 
+/// What the rate gives; without a rate, the mean over epochs and runs.
+std::string samples_per_epoch(const RunGroup& group) {
+  const Summary& first = group.runs.front()->summary;
+  if (group.has_rate()) return fmt::format("{}", first.keep_count);
+  const MeanAndDeviation seen = over_runs(group.runs, [](const Summary& summary) {
+    return static_cast<double>(summary.samples_seen) / static_cast<double>(summary.epochs);
+  });
+  return fmt::format("{:.0f}", seen.mean);
+}
+
 Line line_of(const RunGroup& group, const RunGroup* full) {
   const double seconds = seconds_of(group.runs).mean;
   const std::optional<MeanSamples> samples = samples_of(group.runs);
@@ -29,7 +39,7 @@ Line line_of(const RunGroup& group, const RunGroup* full) {
     return samples_text(samples ? std::optional((*samples).*part) : std::nullopt);
   };
   return {group.method,
-          fmt::format("{}", group.runs.front()->summary.keep_count),
+          samples_per_epoch(group),
           percent_text(group, &Evaluation::worst_group_accuracy),
           percent_text(group, &Evaluation::average_group_accuracy),
           text_of(&MeanSamples::trained),
@@ -71,8 +81,9 @@ std::string aligned(const std::vector<Line>& lines) {
 
 std::string block_of(const std::string& dataset, double rate, std::vector<RunGroup> groups) {
   const auto is_full = [](const RunGroup& group) { return group.runs.front()->is_full(); };
-  std::erase_if(
-      groups, [&](const RunGroup& group) { return !is_full(group) && group.pruning_rate != rate; });
+  std::erase_if(groups, [&](const RunGroup& group) {
+    return group.has_rate() && group.pruning_rate != rate;
+  });
   const auto full = std::ranges::find_if(groups, is_full);
   std::vector<Line> lines{{"method", "samples per epoch", "worst group, %", "average group, %",
                            "trained on", "forward only", "seconds", "times cheaper"}};

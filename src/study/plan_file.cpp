@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 struct Entry {
   std::string name;
   std::vector<GivenOption> options;
+  std::vector<double> rates;  ///< of a data set; empty: those of the plan
 };
 
 struct Grid {
@@ -32,6 +34,8 @@ struct Grid {
   std::vector<GivenOption> options;
   std::vector<Entry> datasets, methods;
 };
+
+constexpr const char* RatesKey = "pruning-rates";
 
 const std::vector<std::string> Keys{"title",     "seeds",   "pruning-rates", "betas",
                                     "reference", "options", "datasets",      "methods"};
@@ -58,14 +62,15 @@ class PlanReader {
     Grid grid;
     grid.title = text_of("title").value_or(path_.stem().string());
     grid.reference = text_of("reference").value_or("");
-    grid.seeds = numbers_of<std::int64_t>("seeds");
-    grid.rates = numbers_of<double>("pruning-rates");
-    grid.betas = numbers_of<double>("betas");
+    grid.seeds = numbers_of<std::int64_t>(table(), "seeds");
+    grid.rates = numbers_of<double>(table(), RatesKey);
+    grid.betas = numbers_of<double>(table(), "betas");
     if (const toml::node* options = table().get("options")) {
       grid.options = options_of(require_table(*options, "options"));
     }
     grid.datasets = entries_of("datasets", {"preset", "dataset"});
     grid.methods = entries_of("methods", {"method"});
+    for (const Entry& method : grid.methods) refuse_rates(method);
     return grid;
   }
 
@@ -88,8 +93,8 @@ class PlanReader {
     file_.refuse(*node, fmt::format("{} must be a string in quotes", key));
   }
 
-  const toml::array* array_of(const char* key) const {
-    const toml::node* node = table().get(key);
+  const toml::array* array_of(const toml::table& table, const char* key) const {
+    const toml::node* node = table.get(key);
     if (node != nullptr && !node->is_array()) {
       file_.refuse(*node, fmt::format("{} must be a list in [ ]", key));
     }
@@ -97,9 +102,9 @@ class PlanReader {
   }
 
   template <class Number>
-  std::vector<Number> numbers_of(const char* key) const {
+  std::vector<Number> numbers_of(const toml::table& table, const char* key) const {
     std::vector<Number> numbers;
-    const toml::array* array = array_of(key);
+    const toml::array* array = array_of(table, key);
     if (array == nullptr) return numbers;
     for (const toml::node& node : *array) {
       const auto number = number_in<Number>(node);
@@ -120,16 +125,18 @@ class PlanReader {
     file_.refuse(node, fmt::format("{}: must be a table of options", key));
   }
 
-  std::vector<GivenOption> options_of(const toml::table& table) const {
+  /// @param besides  keys that are no options
+  std::vector<GivenOption> options_of(const toml::table& table,
+                                      const std::set<std::string_view>& besides = {}) const {
     std::vector<GivenOption> options;
     for (const auto& [key, node] : table) {
       const std::string name = unspell(key.str());
-      if (name == "name") continue;
-      if (ReservedOptions.contains(name)) {
+      if (besides.contains(key.str())) continue;
+      if (ReservedOptions.contains(name) || key == RatesKey) {
         file_.refuse(node,
                      fmt::format("{} is set by the study; rates and seeds belong at the top of the "
-                                 "plan, as pruning-rates and seeds",
-                                 key.str()));
+                                 "plan, as {} and seeds",
+                                 key.str(), RatesKey));
       }
       options.push_back({name, file_.word_of(node, key.str())});
     }
@@ -140,15 +147,18 @@ class PlanReader {
   ///                sets the first of them
   std::vector<Entry> entries_of(const char* key, const std::vector<std::string>& naming) const {
     std::vector<Entry> entries;
-    const toml::array* array = array_of(key);
+    const toml::array* array = array_of(table(), key);
     if (array == nullptr) return entries;
     for (const toml::node& node : *array) {
       Entry entry;
       if (const auto text = node.value_exact<std::string>()) {
-        entry = {*text, {{naming.front(), *text}}};
+        entry.name = *text;
+        entry.options = {{naming.front(), *text}};
       } else {
-        entry.options = options_of(require_table(node, key));
-        entry.name = name_of(*node.as_table(), naming);
+        const toml::table& table = require_table(node, key);
+        entry.rates = numbers_of<double>(table, RatesKey);
+        entry.options = options_of(table, {"name", RatesKey});
+        entry.name = name_of(table, naming);
       }
       if (entry.name.empty()) {
         file_.refuse(
@@ -161,6 +171,15 @@ class PlanReader {
       entries.push_back(std::move(entry));
     }
     return entries;
+  }
+
+  /// Methods in one row of a table have the same rate.
+  void refuse_rates(const Entry& method) const {
+    if (method.rates.empty()) return;
+    throw InvalidArgument(
+        fmt::format("{}: method \"{}\": {} belong to the plan or to a data set, so that methods "
+                    "are compared at the same rates",
+                    path_.string(), method.name, RatesKey));
   }
 
   static std::string name_of(const toml::table& table, const std::vector<std::string>& naming) {
@@ -224,19 +243,18 @@ class RunMaker {
     }
     words["seed"] = fmt::format("{}", seed);
     make_paths_absolute(words, defaults_.data_root);
-    const auto named = words.find("method");
-    const MethodInfo* kind =
-        find_method(named == words.end() ? TrainOptions().method : named->second);
-    if (kind != nullptr && kind->keeps_all) return add_run(dataset, method, words, "");
-    if (grid_.rates.empty()) {
+    const TrainOptions options = options_of(dataset, method, words);
+    if (!follows_rate(options)) return add_run(dataset, method, words, "");
+    const std::vector<double>& rates = dataset.rates.empty() ? grid_.rates : dataset.rates;
+    if (rates.empty()) {
       throw InvalidArgument(
           fmt::format("{}: method {} needs pruning rates; add pruning-rates = [0.9]",
                       path_.string(), method.name));
     }
-    for (const double rate : grid_.rates) {
+    for (const double rate : rates) {
       words["pruning_rate"] = fmt::format("{}", rate);
       const std::string suffix = fmt::format("-rate-{}", rate);
-      if (grid_.betas.empty() || kind == nullptr || !has_option(*kind, "beta")) {
+      if (grid_.betas.empty() || !has_option(require_method(options.method), "beta")) {
         add_run(dataset, method, words, suffix);
         continue;
       }
@@ -244,6 +262,18 @@ class RunMaker {
         words["beta"] = fmt::format("{}", beta);
         add_run(dataset, method, words, fmt::format("{}-beta-{}", suffix, beta));
       }
+    }
+  }
+
+  [[nodiscard]] TrainOptions options_of(const Entry& dataset, const Entry& method,
+                                        const Words& words) const {
+    std::vector<GivenOption> given;
+    for (const auto& [name, word] : words) given.push_back({name, word});
+    try {
+      return make_options(given, Reader::File);
+    } catch (const InvalidArgument& error) {
+      throw InvalidArgument(fmt::format("{}: data set \"{}\", method \"{}\": {}", path_.string(),
+                                        dataset.name, method.name, error.what()));
     }
   }
 
@@ -261,14 +291,7 @@ class RunMaker {
     }
     run.dataset = dataset.name;
     run.method = method.name;
-    std::vector<GivenOption> given;
-    for (const auto& [name, word] : words) given.push_back({name, word});
-    try {
-      run.options = make_options(given, Reader::File);
-    } catch (const InvalidArgument& error) {
-      throw InvalidArgument(fmt::format("{}: data set \"{}\", method \"{}\": {}", path_.string(),
-                                        dataset.name, method.name, error.what()));
-    }
+    run.options = options_of(dataset, method, words);
     const auto same = std::ranges::find(runs_, run.name, &PlannedRun::name);
     if (same != runs_.end()) {
       throw InvalidArgument(fmt::format(

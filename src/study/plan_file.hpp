@@ -31,9 +31,11 @@ struct PlanDefaults {
 ///     name = "long-tailed 100"
 ///     dataset = "fashion-mnist"
 ///     imbalance = 100
+///     pruning-rates = [0.9]            # optional; instead of those above
 ///
 /// A method's options take precedence over those of its data set, and those over [options]. The
-/// default name of an entry is its method, preset or data set. "full" is run once per seed.
+/// default name of an entry is its method, preset or data set. "full", and methods
+/// whose own rule decides how many samples are left, are run once per seed, not for each rate.
 /// Methods that select by scores share one scoring run per data set and seed.
 ///
 /// @throws BadFile          the file cannot be read, or is not TOML: names line and column

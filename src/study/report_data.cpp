@@ -155,7 +155,7 @@ class ReportData {
     json["dataset"] = run.dataset;
     json["method"] = run.method;
     if (run.is_full()) json["full"] = true;
-    json["rate"] = rounded(summary.pruning_rate);
+    json["rate"] = run.has_rate() ? rounded(summary.pruning_rate) : Json(nullptr);
     if (summary.beta) json["beta"] = rounded(*summary.beta);
     // A seed can have more digits than a number of the script.
     json["seed"] = std::to_string(summary.seed);

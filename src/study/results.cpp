@@ -178,7 +178,7 @@ StudyResults results_of_folders(const fs::path& folder) {
 std::vector<double> StudyResults::rates_of(const std::string& dataset) const {
   std::set<double> rates;
   for (const RunResult& run : runs) {
-    if (run.dataset == dataset && !run.is_full()) rates.insert(run.summary.pruning_rate);
+    if (run.dataset == dataset && run.has_rate()) rates.insert(run.summary.pruning_rate);
   }
   return {rates.begin(), rates.end()};
 }

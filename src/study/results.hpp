@@ -21,6 +21,8 @@ struct RunResult {
 
   /// Whether it trained on everything.
   [[nodiscard]] bool is_full() const { return summary.method == "full"; }
+  /// Otherwise it stands beside the runs of every rate, and is not ranked among them.
+  [[nodiscard]] bool has_rate() const { return summary.follows_rate; }
 };
 using Runs = std::vector<const RunResult*>;
 
@@ -39,7 +41,7 @@ struct StudyResults {
   std::vector<RunResult> runs;        ///< by data set, rate, method, beta, seed
   std::vector<MissingRun> missing;
 
-  /// Pruning rates of the runs on a data set, ascending; runs of "full" have none.
+  /// Pruning rates of the runs on a data set, ascending; without those that have no rate.
   [[nodiscard]] std::vector<double> rates_of(const std::string& dataset) const;
 
   /// What must be said about the accuracies on a data set, in sentences: that they are not measured

@@ -62,7 +62,7 @@ std::vector<RunGroup> highest_rate_groups_of(const StudyResults& results,
   const std::vector<double> rates = results.rates_of(dataset);
   std::vector<RunGroup> groups = plain_groups_of(results, dataset);
   std::erase_if(groups, [&](const RunGroup& group) {
-    return !group.runs.front()->is_full() && group.pruning_rate != rates.back();
+    return group.has_rate() && group.pruning_rate != rates.back();
   });
   return groups;
 }

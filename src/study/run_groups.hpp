@@ -16,6 +16,9 @@ struct RunGroup {
   double pruning_rate = 0;
   std::optional<double> beta;
   Runs runs;  ///< by seed, at least one
+
+  /// `RunResult::has_rate`.
+  [[nodiscard]] bool has_rate() const { return runs.front()->has_rate(); }
 };
 
 /// All groups of a data set, in the order of the runs.
@@ -27,7 +30,7 @@ struct RunGroup {
 [[nodiscard]] std::vector<RunGroup> plain_groups_of(const StudyResults& results,
                                                     const std::string& dataset);
 
-/// The groups of the highest rate, and of "full".
+/// The groups of the highest rate, and those without a rate.
 [[nodiscard]] std::vector<RunGroup> highest_rate_groups_of(const StudyResults& results,
                                                            const std::string& dataset);
 

@@ -63,13 +63,13 @@ std::vector<Column>::iterator find_reference(std::vector<Column>& columns,
   return found ? nearest : columns.end();
 }
 
-/// The runs of a cell; those of "full" are used for every rate.
+/// The runs of a cell; those without a rate are used for every rate.
 Runs runs_of(const StudyResults& results, const std::string& dataset, double rate,
              const Column& column) {
   Runs runs;
   for (const RunResult& run : results.runs) {
     const bool fits = run.dataset == dataset && run.method == column.method &&
-                      (run.is_full() || run.summary.pruning_rate == rate) &&
+                      (!run.has_rate() || run.summary.pruning_rate == rate) &&
                       (!column.beta || run.summary.beta == column.beta);
     if (fits) runs.push_back(&run);
   }
@@ -112,11 +112,11 @@ void rank_row(Table::Row& row) {
   std::set<double, std::greater<>> shown;
   const auto seen = [](const Table::Cell& cell) { return std::round(10 * cell.value.mean); };
   for (const auto& cell : row.cells) {
-    if (cell && !cell->is_full) shown.insert(seen(*cell));
+    if (cell && cell->has_rate) shown.insert(seen(*cell));
   }
   if (shown.size() < 2) return;
   for (auto& cell : row.cells) {
-    if (!cell || cell->is_full) continue;
+    if (!cell || !cell->has_rate) continue;
     const auto place = std::distance(shown.begin(), shown.find(seen(*cell)));
     cell->rank = place < 2 ? static_cast<int>(place) + 1 : 0;
   }
@@ -179,6 +179,18 @@ std::string describe_groups(const StudyResults& results) {
     if (!remarks.empty()) sentences.push_back(remarks);
   }
   return fmt::format("{}", fmt::join(sentences, " "));
+}
+
+/// How methods other than full without a rate are shown: ", ies on what its own rule leaves ...".
+std::string unranked_text(const StudyResults& results) {
+  std::vector<std::string> names;
+  for (const std::string& method : results.methods) {
+    const auto run = std::ranges::find(results.runs, method, &RunResult::method);
+    if (run != results.runs.end() && !run->has_rate() && !run->is_full()) names.push_back(method);
+  }
+  if (names.empty()) return "";
+  return fmt::format(", {} on what {} own rule leaves at any rate: not ranked",
+                     fmt::join(names, ", "), names.size() == 1 ? "its" : "their");
 }
 
 std::string seconds_text(double seconds) {
@@ -245,7 +257,7 @@ Table accuracy_table(const StudyResults& results, Metric metric, Answers answers
       return percent_of(accuracies_of(summary, answers), metric);
     });
     cell = {
-        .value = found, .text = with_deviation(found, seeds), .is_full = runs.front()->is_full()};
+        .value = found, .text = with_deviation(found, seeds), .has_rate = runs.front()->has_rate()};
     return cell;
   };
   Table table = make_table(results, columns_of(results), make_cell);
@@ -256,8 +268,9 @@ Table accuracy_table(const StudyResults& results, Metric metric, Answers answers
                             metric == Metric::Worst ? "worst group" : "average group");
   table.caption = fmt::format(
       "{}Mean ± population deviation over {}. Best pruned method of a row bold, second underlined; "
-      "full trains on everything. {}",
-      is_adjusted ? PriorAdjustedNote : "", seeds_text(results), describe_groups(results));
+      "full trains on everything{}. {}",
+      is_adjusted ? PriorAdjustedNote : "", seeds_text(results), unranked_text(results),
+      describe_groups(results));
   return table;
 }
 
@@ -296,17 +309,16 @@ Table cost_table(const StudyResults& results) {
     return runs;
   };
   const auto make_cell = [&](const Table::Row& row, const Runs& runs) {
-    const bool is_full = runs.front()->is_full();
     const MeanAndDeviation cost = seconds_of(runs);
     std::string text = seconds_text(cost.mean);
     const Runs full = find_full(row.dataset);
-    if (!full.empty() && !is_full) {
+    if (!full.empty() && !runs.front()->is_full()) {
       text += fmt::format(" ({:.1f}x)", seconds_of(full).mean / cost.mean);
     }
     const double scoring =
         over_runs(runs, [](const Summary& summary) { return summary.seconds.scoring; }).mean;
     if (scoring > 0) text += fmt::format(", scoring {}", seconds_text(scoring));
-    return Table::Cell{.value = cost, .text = text, .is_full = is_full};
+    return Table::Cell{.value = cost, .text = text, .has_rate = runs.front()->has_rate()};
   };
   Table table = make_table(results, columns_of(results), make_cell);
   table.title = "Cost of a run";

@@ -52,7 +52,7 @@ struct Table {
     MeanAndDeviation value;
     std::string text;                         ///< "55.1 ± 1.2", in the notation of Markdown
     int rank = 0;                             ///< 1 best, 2 second best in its row; 0: neither
-    bool is_full = false;                     ///< trained on everything: not ranked
+    bool has_rate = true;                     ///< otherwise it is not ranked
     std::optional<MeanSamples> samples = {};  ///< what it took
   };
   struct Row {

@@ -29,6 +29,9 @@ std::string names_of(const Entries& entries) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
+// A run lists its options a dozen times, and none of these texts depends on a run: they are made
+// once.
+
 template <class AreMeant>
 std::string methods_that(AreMeant are_meant) {
   std::vector<std::string_view> names;
@@ -40,15 +43,43 @@ std::string methods_that(AreMeant are_meant) {
 
 bool meets_rate_late(const MethodInfo& method) { return method.budget({}) == Budget::WholeRun; }
 
+const std::string& rule_of_late_rate() {
+  static const std::string rule =
+      fmt::format("is for methods that meet the pruning rate by the end of a run: {}",
+                  methods_that(meets_rate_late));
+  return rule;
+}
+
+const std::string& scored_methods() {
+  static const std::string names =
+      methods_that([](auto& method) { return method.needs_scores != Scores::None; });
+  return names;
+}
+
+/// One for each of `score_options`.
+const std::vector<std::string>& rules_of_score_options() {
+  static const std::vector<std::string> rules = [] {
+    std::vector<std::string> made;
+    for (const ScoreOption& option : score_options()) {
+      made.push_back(fmt::format("is for the scoring run of {}", methods_that([&](auto& method) {
+                                   return reads(method, option);
+                                 })));
+    }
+    return made;
+  }();
+  return rules;
+}
+
 bool needs_scores(std::string_view method) {
   const MethodInfo* info = find_method(method);
   return info != nullptr && info->needs_scores != Scores::None;
 }
 
 void list_data_options(OptionFields& fields, TrainOptions& options) {
+  static const std::string dataset_names = names_of(datasets());
   const bool has_images = !trains_on_table(options);
   fields.group("What");
-  fields.text("dataset", options.dataset, "NAME", names_of(datasets()));
+  fields.text("dataset", options.dataset, "NAME", dataset_names);
   fields.path("data", options.data, "PATH",
               "folder of its files, or the file itself if packed or a table");
   fields
@@ -100,10 +131,11 @@ void list_image_options(OptionFields& fields, TrainOptions& options) {
 
 void list_selection_options(OptionFields& fields, TrainOptions& options) {
   const MethodInfo* method = find_method(options.method);
+  static const std::string method_names = names_of(methods());
   const bool prunes = options.make_scores.empty();
   const char* const no_method = "is for pruned runs; this one only makes scores";
   fields.group("How samples are chosen");
-  fields.text("method", options.method, "NAME", names_of(methods())).applies_if(prunes, no_method);
+  fields.text("method", options.method, "NAME", method_names).applies_if(prunes, no_method);
   OptionFields common;
   list_options(common, options.pruner.common);
   Option rate = *common.find("pruning_rate");
@@ -111,15 +143,13 @@ void list_selection_options(OptionFields& fields, TrainOptions& options) {
   fields
       .flag("meet_rate", options.meet_rate,
             "infobatch: shorten the run to the pruning rate; off: as published")
-      .applies_if(prunes && method != nullptr && meets_rate_late(*method),
-                  fmt::format("is for methods that meet the pruning rate by the end of a run: {}",
-                              methods_that(meets_rate_late)));
+      .applies_if(prunes && method != nullptr && meets_rate_late(*method), rule_of_late_rate());
   fields
       .number("loss_scale", options.loss_scale, "F",
               "factor of the losses that the method gets; training itself does not change",
               Range::between(1e-6, 1e6))
       .applies_if(prunes, no_method);
-  const std::string scored = methods_that([](auto& m) { return m.needs_scores != Scores::None; });
+  const std::string& scored = scored_methods();
   fields
       .path("scores", options.scores, "FILE",
             fmt::format("{}: scores of an earlier run [a scoring run makes them]", scored))
@@ -127,13 +157,14 @@ void list_selection_options(OptionFields& fields, TrainOptions& options) {
                   fmt::format("is for methods that select by scores: {}", scored));
   fields.list("make_scores", options.make_scores, "METHODS",
               "e.g. ccs,dual,tdds: train on everything, write the scores they need, stop");
-  for (const ScoreOption& option : score_options()) {
+  const std::span<const ScoreOption> scoring = score_options();
+  for (std::size_t i = 0; i < scoring.size(); ++i) {
+    const ScoreOption& option = scoring[i];
     const bool is_read = !prunes || (method != nullptr && reads(*method, option));
-    const std::string readers = methods_that([&](auto& m) { return reads(m, option); });
     fields
         .count(option.name, options.*option.value, option.value_name, option.meaning,
                Range::at_least(1))
-        .applies_if(is_read, fmt::format("is for the scoring run of {}", readers));
+        .applies_if(is_read, rules_of_score_options()[i]);
   }
 }
 
@@ -253,9 +284,9 @@ void check_combinations(const TrainOptions& options, Reader reader) {
           options.hold_out, "above 0: otherwise there is nothing to evaluate on");
   for (const std::string& method : options.make_scores) {
     if (needs_scores(method)) continue;
-    throw InvalidArgument(fmt::format(
-        "{}: \"{}\" does not select by scores; the methods that do are {}", spelled("make_scores"),
-        method, methods_that([](auto& m) { return m.needs_scores != Scores::None; })));
+    throw InvalidArgument(
+        fmt::format("{}: \"{}\" does not select by scores; the methods that do are {}",
+                    spelled("make_scores"), method, scored_methods()));
   }
 }
 
@@ -275,9 +306,11 @@ void require_words(std::span<const GivenOption> given, Reader reader) {
 
 /// options.toml is TOML, which is UTF-8: a path or name in another encoding could be written, but
 /// not read back.
-void require_utf8(const TrainOptions& options, Reader reader) {
-  for (const auto& [name, word] : words_of(options)) {
-    require(is_utf8(word), spell(name, reader), in_quotes(word), "UTF-8; rename it");
+void require_utf8(const OptionFields& fields, Reader reader) {
+  for (const Option& option : fields.all()) {
+    if (!option.applies()) continue;
+    const std::string word = option.word();
+    require(is_utf8(word), spell(option.name(), reader), in_quotes(word), "UTF-8; rename it");
   }
 }
 
@@ -353,8 +386,11 @@ TrainOptions make_options_to_go_on(std::span<const GivenOption> stored,
 }
 
 void check_options(const TrainOptions& options, Reader reader) {
-  check_options<TrainOptions>(options, reader);
-  require_utf8(options, reader);
+  TrainOptions listed = options;
+  OptionFields fields;
+  list_options(fields, listed);
+  check(fields, reader);
+  require_utf8(fields, reader);
   check_combinations(options, reader);
 }
 
@@ -422,6 +458,13 @@ std::string difference_of(const TrainOptions& before, const TrainOptions& after,
     if (find_word(is, option.name) == nullptr) compare(option.name);
   }
   return fmt::format("{}", fmt::join(differences, "; "));
+}
+
+bool follows_rate(const TrainOptions& options) {
+  const MethodInfo& method = require_method(options.method);
+  const Budget budget = method.budget(options.pruner);
+  return !method.keeps_all && budget != Budget::None &&
+         (budget != Budget::WholeRun || options.meet_rate);
 }
 
 bool lacks_weights(std::span<const GivenOption> given) {

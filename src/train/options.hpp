@@ -149,6 +149,10 @@ void check_options(const TrainOptions& options, Reader reader = Reader::Code);
 [[nodiscard]] std::string difference_of(const TrainOptions& before, const TrainOptions& after,
                                         Reader reader);
 
+/// Whether the pruning rate has an effect. Not on full, nor on a method whose own rule decides how
+/// many samples are left.
+[[nodiscard]] bool follows_rate(const TrainOptions& options);
+
 /// The options of the run's method, with seed, threads, epochs and batch size of the run.
 [[nodiscard]] PrunerOptions pruner_options_of(const TrainOptions& options);
 

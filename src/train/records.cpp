@@ -165,6 +165,7 @@ void to_json(Json& json, const Summary& summary) {
   json["method"] = summary.method;
   if (!summary.class_share.empty()) json["class_share"] = summary.class_share;
   json["pruning_rate"] = summary.pruning_rate;
+  json["follows_rate"] = summary.follows_rate;
   json["beta"] = summary.beta ? Json(*summary.beta) : Json(nullptr);
   json["seed"] = summary.seed;
   if (summary.logit_adjustment != 0) json["logit_adjustment"] = summary.logit_adjustment;
@@ -195,6 +196,7 @@ void from_json(const Json& json, Summary& summary) {
   json.at("method").get_to(summary.method);
   summary.class_share = json.value("class_share", "");
   json.at("pruning_rate").get_to(summary.pruning_rate);
+  summary.follows_rate = json.value("follows_rate", summary.method != "full");  // older runs
   const Json& beta = json.at("beta");
   summary.beta = beta.is_null() ? std::nullopt : std::optional(beta.get<double>());
   json.at("seed").get_to(summary.seed);

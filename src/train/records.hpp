@@ -78,8 +78,9 @@ struct Summary {
   std::string model;
   std::string group_by;  ///< "class" or "group"
   std::string method;
-  std::string class_share;  ///< empty for methods that have none
-  double pruning_rate = 0;
+  std::string class_share;     ///< empty for methods that have none
+  double pruning_rate = 0;     ///< 0 if it follows none
+  bool follows_rate = true;    ///< not full, nor methods whose own rule decides what is left
   std::optional<double> beta;  ///< of rcap
   std::uint64_t seed = 0;
   double logit_adjustment = 0;

@@ -229,8 +229,8 @@ class Run {
     summary.group_by = word_of(options_, "group_by");
     summary.method = options_.method;
     summary.class_share = word_of(options_, "class_share");
-    summary.pruning_rate =
-        require_method(options_.method).keeps_all ? 0 : options_.pruner.common.pruning_rate;
+    summary.follows_rate = follows_rate(options_);
+    summary.pruning_rate = summary.follows_rate ? options_.pruner.common.pruning_rate : 0;
     if (!word_of(options_, "beta").empty()) summary.beta = options_.pruner.rcap.beta;
     summary.seed = options_.seed;
     summary.logit_adjustment = options_.logit_adjustment;

@@ -146,6 +146,16 @@ TEST(Option, GivesBackEveryWordItTook) {
   }
 }
 
+TEST(Option, TakesMinusZeroForZero) {
+  Coffee coffee;
+  OptionFields fields;
+  list_options(fields, coffee);
+  for (const auto* name : {"strength", "heat", "grind", "pours"}) {
+    fields.find(name)->set("-0");
+    EXPECT_EQ(fields.find(name)->word(), "0") << name;
+  }
+}
+
 TEST(Option, SaysWhichWordItDoesNotTake) {
   EXPECT_EQ(refusal("strength", "strong"), "strength \"strong\" is not a number");
   EXPECT_EQ(refusal("cups", "1.5"), "cups \"1.5\" is not a whole number");

@@ -137,6 +137,7 @@ void write_run(const StudyFolder& folder, const Run& run, const Sizes& sizes) {
   summary.model = "small-cnn";
   summary.group_by = "class";
   summary.method = run.method < 0 ? "full" : run.method_title();
+  summary.follows_rate = run.method >= 0;
   summary.pruning_rate = run.rate;
   if (run.method_title().starts_with("rcap")) summary.beta = run.beta;
   summary.seed = run.seed;

@@ -8,7 +8,9 @@
 namespace rcap {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Overview, HasALineForEachMethod) {
   const TemporaryFolder folder;
@@ -32,6 +34,21 @@ TEST(Overview, HasALineForEachMethod) {
       "\n"
       "2 seeds (0, 27). Samples trained on and seconds include everything a run does, also its "
       "scoring run; samples of evaluations do not count.\n");
+}
+
+TEST(Overview, ShowsMethodsWithoutARateAtEveryRate) {
+  const TemporaryFolder folder;
+  write_run(folder / "a", {.method = "ies", .pruning_rate = 0.25, .follows_rate = false});
+  write_run(folder / "b", {.pruning_rate = 0.5});
+  write_run(folder / "c", {.pruning_rate = 0.9});
+  const std::string overview = overview_of(read_results(folder.path()));
+  // What it trained on, 750 of 1000, not what a rate would leave.
+  const std::string line = "| ies    |               750 |           50.0 |";
+  const auto first = overview.find(line);
+  ASSERT_NE(first, std::string::npos) << overview;
+  EXPECT_NE(overview.find(line, first + 1), std::string::npos) << overview;
+  EXPECT_THAT(overview, AllOf(HasSubstr(", 50 % pruned\n"), HasSubstr(", 90 % pruned\n"),
+                              Not(HasSubstr(", 0 % pruned\n"))));
 }
 
 TEST(Overview, TellsWhichSamplesAccuraciesAreOf) {

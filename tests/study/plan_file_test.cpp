@@ -113,6 +113,43 @@ imbalance = 100
   EXPECT_EQ(options.threads, 3);
 }
 
+TEST(PlanFile, RunsOnceWhatNoRateChanges) {
+  const StudyPlan plan = plan_of(R"(
+seeds = [0]
+pruning-rates = [0.5, 0.9]
+methods = ["kakurenbo", {name = "seta as published", method = "seta", budget = false},
+           {name = "infobatch as published", method = "infobatch", meet-rate = false}, "infobatch"]
+datasets = [{dataset = "mnist"}]
+)");
+  EXPECT_THAT(names_of(plan),
+              ElementsAre("mnist-kakurenbo-seed-0", "mnist-seta-as-published-seed-0",
+                          "mnist-infobatch-as-published-seed-0", "mnist-infobatch-rate-0.5-seed-0",
+                          "mnist-infobatch-rate-0.9-seed-0"));
+}
+
+TEST(PlanFile, LetsADataSetHaveItsOwnRates) {
+  const StudyPlan plan = plan_of(R"(
+seeds = [0]
+pruning-rates = [0.5, 0.9]
+methods = ["rs2"]
+datasets = [{dataset = "mnist", pruning-rates = [0.7]}, {dataset = "fashion-mnist"}]
+)");
+  EXPECT_THAT(names_of(plan),
+              ElementsAre("mnist-rs2-rate-0.7-seed-0", "fashion-mnist-rs2-rate-0.5-seed-0",
+                          "fashion-mnist-rs2-rate-0.9-seed-0"));
+}
+
+TEST(PlanFile, RefusesRatesWhereTheyWouldNotBeCompared) {
+  const std::string beginning = "seeds = [0]\npruning-rates = [0.5]\n";
+  const std::string data = "datasets = [{dataset = \"mnist\"}]\n";
+  EXPECT_THAT(
+      refusal_of(beginning + data + "methods = [{method = \"rs2\", pruning-rates = [0.7]}]\n"),
+      HasSubstr("method \"rs2\": pruning-rates belong to the plan or to a data set"));
+  EXPECT_THAT(
+      refusal_of(beginning + data + "methods = [\"rs2\"]\n[options]\npruning-rates = [0.7]"),
+      HasSubstr("pruning-rates is set by the study"));
+}
+
 TEST(PlanFile, RunsRcapAtEveryBeta) {
   const StudyPlan plan = plan_of(R"(
 seeds = [0]

@@ -78,7 +78,8 @@ void write_run(const std::filesystem::path& folder, const SampleRun& run) {
     summary.class_share = run.class_share;
     summary.beta = run.beta;
   }
-  summary.pruning_rate = run.method == "full" ? 0 : run.pruning_rate;
+  summary.follows_rate = run.follows_rate && run.method != "full";
+  summary.pruning_rate = summary.follows_rate ? run.pruning_rate : 0;
   summary.seed = run.seed;
   summary.logit_adjustment = run.logit_adjustment;
   summary.evaluated_on = run.evaluated_on;

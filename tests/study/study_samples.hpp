@@ -13,6 +13,7 @@ struct SampleRun {
   std::string method = "rcap";
   std::string class_share = "robust";  ///< of rcap and, if another, of balanced
   double pruning_rate = 0.9;
+  bool follows_rate = true;  ///< never of full
   double beta = 1;
   std::uint64_t seed = 0;
   double worst = 0.5;  ///< accuracy of class 0; class 1 has `other`

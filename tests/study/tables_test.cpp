@@ -104,6 +104,23 @@ TEST_F(Tables, RankPrunedMethodsOnly) {
   EXPECT_THAT(ranks, ElementsAre(0, 1, 2, 0));
 }
 
+TEST_F(Tables, ShowAMethodWithoutARateInEveryRowAndDoNotRankIt) {
+  add({.method = "ies", .follows_rate = false, .seed = 0, .worst = 0.8});
+  add({.method = "rs2", .pruning_rate = 0.5, .seed = 100, .worst = 0.45});
+  add({.method = "rcap", .pruning_rate = 0.5, .seed = 100, .worst = 0.55});
+  results_ = read_results(folder_.path());
+  results_.methods = {"full", "ies", "rcap", "rs2", "ccs"};
+  const Table table = accuracy_table(results_, Metric::Worst);
+  ASSERT_THAT(table.rows, SizeIs(2));
+  for (const Table::Row& row : table.rows) {
+    EXPECT_EQ(row.cells[1]->text, "80.0 ± 0.0 (n = 1)");
+    EXPECT_EQ(row.cells[1]->rank, 0);
+    EXPECT_EQ(row.cells[2]->rank, 1);
+  }
+  EXPECT_THAT(table.caption, HasSubstr("full trains on everything, ies on what its own rule leaves "
+                                       "at any rate: not ranked."));
+}
+
 TEST_F(Tables, GiveEqualMethodsTheSameRank) {
   results_.runs.erase(results_.runs.begin() + 6);  // ccs
   for (RunResult& run : results_.runs) {
@@ -114,6 +131,7 @@ TEST_F(Tables, GiveEqualMethodsTheSameRank) {
   EXPECT_EQ(table.rows[0].cells[1]->rank, 0);
   results_.runs[0].method = "ccs";
   results_.runs[0].summary.method = "ccs";
+  results_.runs[0].summary.follows_rate = true;
   results_.runs[0].summary.pruning_rate = 0.9;
   results_.runs[0].summary.evaluation.worst_group_accuracy = 0.1;
   const Table again = accuracy_table(results_, Metric::Worst);

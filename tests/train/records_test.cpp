@@ -157,6 +157,18 @@ TEST(Summary, OfAnOlderRunIsOfTestSamplesAndRightLabels) {
   EXPECT_EQ(back.changed_labels, 0);
 }
 
+TEST(Summary, OfAnOlderRunFollowsTheRateUnlessItIsFull) {
+  Summary summary = some_summary();
+  summary.follows_rate = false;
+  EXPECT_FALSE(Json(summary).get<Summary>().follows_rate);
+  for (const char* method : {"full", "ucb"}) {
+    summary.method = method;
+    Json json = summary;
+    json.erase("follows_rate");
+    EXPECT_EQ(json.get<Summary>().follows_rate, summary.method != "full");
+  }
+}
+
 TEST(Summary, OfAnOlderRunHasNoCountOfSamples) {
   Json json = some_summary();
   json.erase("trained_samples");

@@ -123,7 +123,7 @@ function drawFacts() {
     ["Runs", grouped.format(runs.length)],
     ["Data sets", grouped.format(distinct(runs.map((run) => run.dataset)).length)],
     ["Methods", grouped.format(distinct(runs.map((run) => run.method)).length)],
-    ["Pruned", distinct(runs.filter((run) => !run.full).map((run) => run.rate)).sort((a, b) => a - b)
+    ["Pruned", distinct(runs.filter((run) => run.rate !== null).map((run) => run.rate)).sort((a, b) => a - b)
       .map((rate) => rateText(rate).replace(" %", "")).join(", ") + " %"],
     ["Seeds", distinct(runs.map((run) => run.seed)).sort(compareValues).join(", ")],
     ["Compared with", referenceSeries?.name ?? "–"],
@@ -140,11 +140,18 @@ function repeatedSeeds() {
   return [...cells.values()].filter((runs) => distinct(runs.map((run) => run.seed)).length < runs.length);
 }
 
+/** What is said of methods other than "full" that no pruning rate has an effect on. */
+function unrankedWords() {
+  const names = distinct(seriesList.filter((series) => !series.hasRate && !series.full).map((series) => series.method));
+  return names.length ? `, nor ${names.length === 1 ? "is" : "are"} ${names.join(", ")}, whose own rule decides how many ` +
+    "samples are left" : "";
+}
+
 function drawWords() {
   const repeated = repeatedSeeds();
   byId("about-accuracy").replaceChildren("Mean ± population deviation over n seeds. Of the pruned methods shown, the best in a row is ",
     make("strong", {}, "bold"), ", the second ", make("u", {}, "underlined"), "; ", make("b", {}, "full"),
-    " trains on everything and is not ranked. Click a column header to sort.",
+    " trains on everything and is not ranked", unrankedWords(), ". Click a column header to sort.",
     ...study.remarks.map(([dataset, remark]) => ` ${dataset}: ${remark}`),
     repeated.length ? ` ${plural(repeated.length, "cell has", "cells have")} several runs of one seed, for example ` +
       `${repeated[0].slice(0, 2).map((run) => run.name).join(" and ")}: compare their options.` : "");

@@ -81,7 +81,7 @@ function fillFractionRuns() {
 /** Shows the classes of a run from the list of runs. */
 function showClasses(run) {
   const rates = ratesOf(run.dataset);
-  choose({ dataset: run.dataset, rate: run.full ? rates[0] ?? null : run.rate });
+  choose({ dataset: run.dataset, rate: run.rate ?? rates[0] ?? null });
   byId("fraction-run").value = String(run.number);
   refreshDrawings();
   byId("plot-fractions").scrollIntoView({ block: "center" });

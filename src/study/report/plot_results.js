@@ -63,16 +63,16 @@ function costOf(run) {
   return runSeconds(run) + (byId("cost-scoring").checked ? scoringSeconds(run) : 0);
 }
 
-/** A point for every method, at every rate shown; "full" has no rate and appears once. */
+/** A point for every method, at every rate shown; those without a rate appear once. */
 function costPoints() {
   const { dataset, rate, metric } = state;
   const rates = byId("cost-rates").checked ? ratesOf(dataset) : [rate];
-  return shownSeries().flatMap((series) => (series.full ? [rate] : rates).flatMap((at) => {
+  return shownSeries().flatMap((series) => (series.hasRate ? rates : [rate]).flatMap((at) => {
     const runs = runsOf(dataset, at, series).filter((run) => resultOf(run, metric.place) !== null && costOf(run) !== null);
     if (!runs.length) return [];
     const accuracy = summarise(runs, (run) => resultOf(run, metric.place));
     const cost = summarise(runs, costOf);
-    return [{ series, rate: series.full ? null : at, runs, summary: accuracy, cost: cost.mean, accuracy: accuracy.mean,
+    return [{ series, rate: series.hasRate ? at : null, runs, summary: accuracy, cost: cost.mean, accuracy: accuracy.mean,
       costDeviation: cost.deviation }];
   }));
 }

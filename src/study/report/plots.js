@@ -136,7 +136,7 @@ function startDrawing() {
 /** What hovering over a run shows. */
 function runHover(run) {
   const lines = [`<b>${plotText(run.name)}</b>`,
-    plotText(run.series) + (run.full ? "" : `, ${rateText(run.rate)} pruned`),
+    plotText(run.series) + (run.rate === null ? "" : `, ${rateText(run.rate)} pruned`),
     `seed ${run.seed}${run.beta === undefined ? "" : `, β ${run.beta}`}`];
   for (const { name, place } of metrics) {
     const result = resultOf(run, place);

@@ -85,7 +85,7 @@ function runRow(run, columnCount) {
   const number = (value, text) => ({ value, text: value === null || value === undefined ? "–" : text });
   return {
     cells: [{ node: name, value: run.name }, ...datasetCells(run.dataset),
-      number(run.full ? null : run.rate, rateText(run.rate)),
+      number(run.rate, rateText(run.rate)),
       { node: make("span", { class: "named" }, swatch(run.method), run.method), value: run.method },
       number(run.beta ?? null, String(run.beta)), { text: run.seed, value: run.seed },
       ...[0, 1].map((place) => number(resultOf(run, place), percent(resultOf(run, place) ?? 0))),
@@ -100,7 +100,7 @@ function filteredRuns() {
   const words = byId("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
   return study.runs.filter((run) => {
     if (!isShown(run.method)) return false;
-    const text = `${run.name} ${run.dataset} ${run.method} ${run.full ? "" : run.rate} ${rateText(run.rate)} ` +
+    const text = `${run.name} ${run.dataset} ${run.method} ${run.rate === null ? "" : `${run.rate} ${rateText(run.rate)}`} ` +
       `seed ${run.seed} ${run.model} ${run.beta === undefined ? "" : `beta ${run.beta}`}`.toLowerCase();
     return words.every((word) => text.toLowerCase().includes(word));
   });

@@ -78,7 +78,8 @@ const seriesList = study.methods.flatMap((method) => {
   const runs = study.runs.filter((run) => run.method === method);
   const names = distinct([...runs].sort((a, b) => (a.beta ?? 0) - (b.beta ?? 0)).map((run) => run.series));
   return names.map((name) => ({
-    name, method, full: runs.some((run) => run.full), beta: runs.find((run) => run.series === name).beta,
+    name, method, full: runs.some((run) => run.full), hasRate: runs.some((run) => run.rate !== null),
+    beta: runs.find((run) => run.series === name).beta,
   }));
 });
 
@@ -86,23 +87,23 @@ const seriesList = study.methods.flatMap((method) => {
 const referenceSeries = seriesList.filter((series) => series.method === study.reference && !series.full)
   .sort((a, b) => Math.abs(Math.log(a.beta ?? 1)) - Math.abs(Math.log(b.beta ?? 1)))[0] ?? null;
 
-const cells = byKey(study.runs, (run) => cellKey(run.dataset, run.full ? null : run.rate, run.series));
+const cells = byKey(study.runs, (run) => cellKey(run.dataset, run.rate, run.series));
 
 function cellKey(dataset, rate, series) {
   return `${dataset}\n${rate}\n${series}`;
 }
 
-/** The runs of one cell of a table; those of "full" are used for every rate. */
+/** The runs of one cell of a table; those without a rate are used for every rate. */
 function runsOf(dataset, rate, series) {
-  return cells.get(cellKey(dataset, series.full ? null : rate, series.name)) ?? [];
+  return cells.get(cellKey(dataset, series.hasRate ? rate : null, series.name)) ?? [];
 }
 
 function ratesOf(dataset) {
-  const rates = study.runs.filter((run) => run.dataset === dataset && !run.full).map((run) => run.rate);
+  const rates = study.runs.filter((run) => run.dataset === dataset && run.rate !== null).map((run) => run.rate);
   return distinct(rates).sort((a, b) => a - b);
 }
 
-/** The rows of the tables: [data set, rate]; the rate is null if only "full" was run. */
+/** The rows of the tables: [data set, rate]; the rate is null if no run has one. */
 const tableRows = study.datasets.flatMap((dataset) => {
   if (!study.runs.some((run) => run.dataset === dataset)) return [];
   const rates = ratesOf(dataset);

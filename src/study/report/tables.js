@@ -104,7 +104,7 @@ function seriesColumn(series) {
  * equal numbers are equally good; if all are equal there is no rank.
  */
 function ranksOf(seriesShown, summaries) {
-  const means = seriesShown.map((series, i) => (series.full || !summaries[i] ? null : percent(summaries[i].mean)));
+  const means = seriesShown.map((series, i) => (!series.hasRate || !summaries[i] ? null : percent(summaries[i].mean)));
   const order = distinct(means.filter((text) => text !== null)).sort((a, b) => b - a);
   return means.map((text) => (text === null || order.length < 2 ? 0 : order.indexOf(text) + 1));
 }
