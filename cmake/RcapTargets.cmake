@@ -1,9 +1,20 @@
 # What every target of rcap shares: warnings, sanitizers, and the two ways to add a test.
 
+# rcap_spell_options(OUT OPTION ...): options of GCC and clang as this compiler wants them: clang that
+# stands in for Microsoft's has them behind a prefix.
+function(rcap_spell_options out)
+  set(options ${ARGN})
+  if(CMAKE_CXX_COMPILER_FRONTEND_VARIANT STREQUAL "MSVC")
+    list(TRANSFORM options PREPEND "/clang:")
+  endif()
+  set(${out} ${options} PARENT_SCOPE)
+endfunction()
+
 add_library(rcap_warnings INTERFACE)
+rcap_spell_options(warnings -Wall -Wextra -Wshadow -Wconversion)
 # Clang has more behind the same names than GCC: what GCC says is the measure for both. Where
 # several files are compiled together GCC takes each for a header, which these should not be.
-target_compile_options(rcap_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion
+target_compile_options(rcap_warnings INTERFACE ${warnings}
   $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-sign-conversion;-Wno-bitwise-instead-of-logical>
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>
   $<$<BOOL:${RCAP_WERROR}>:-Werror>)

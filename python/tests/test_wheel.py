@@ -55,6 +55,15 @@ def test_has_one_module_of_the_abi_that_its_name_says(wheel):
         assert re.fullmatch(rf"rcap/_core\.cpython-{abi[2:]}-.*\.so", module)
 
 
+@pytest.mark.skipif(not pathlib.Path("/etc/debian_version").exists() or
+                    not pathlib.Path("/etc/debian_version").read_text().startswith("12"),
+                    reason="systems newer than Debian 12 have newer symbols")
+@each_wheel
+def test_runs_with_the_oldest_glibc_that_the_documentation_claims(wheel):
+    (oldest,) = re.findall(r"Linux, x86-64, glibc (\S+) or newer", (ROOT / "docs/install.md").read_text())
+    assert {tag.platform for tag in tags_of(wheel)} >= {f"manylinux_{oldest.replace('.', '_')}_x86_64"}
+
+
 @pytest.mark.skipif(all("abi3" not in wheel.name for wheel in WHEELS) and sys.version_info < (3, 12),
                     reason="there is no Python 3.12 or newer to build it with")
 def test_one_is_for_all_pythons_to_come():

@@ -1,15 +1,12 @@
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <fcntl.h>
 #include <functional>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 
-#include "base/file_handle.hpp"
 #include "base/formatted.hpp"
+#include "base/path_text.hpp"
+#include "base/regular_file.hpp"
 #include "core/state_format.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/state_file.hpp"
@@ -46,34 +43,17 @@ class StateSource {
 class FileSource final : public StateSource {
  public:
   explicit FileSource(const fs::path& path)
-      : StateSource(formatted("load_state \"{}\"", path.string()), 0),
-        file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    if (file_.get() < 0) refuse(formatted("cannot open the file: {}", describe_error(errno)));
-    struct stat status {};
-    if (::fstat(file_.get(), &status) != 0) {
-      refuse(formatted("cannot examine the file: {}", describe_error(errno)));
-    }
-    if (!S_ISREG(status.st_mode)) {
-      refuse(formatted("{}; give a state file", describe_kind(status.st_mode)));
-    }
-    size_ = static_cast<std::uint64_t>(status.st_size);
+      : StateSource(formatted("load_state \"{}\"", path_text(path)), 0), file_(path, name()) {
+    size_ = file_.size();
   }
 
   void read_at(std::uint64_t offset, void* data, std::size_t bytes) const override {
-    auto* first = static_cast<std::byte*>(data);
-    while (bytes > 0) {
-      const ssize_t got = ::pread(file_.get(), first, bytes, static_cast<off_t>(offset));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) refuse(formatted("cannot read the file: {}", describe_error(errno)));
-      if (got == 0) refuse("became shorter while it was read; load it again");
-      first += got;
-      offset += static_cast<std::uint64_t>(got);
-      bytes -= static_cast<std::size_t>(got);
-    }
+    if (file_.read(offset, {static_cast<std::byte*>(data), bytes})) return;
+    refuse("the disk failed, or the file became shorter while it was read; load it again");
   }
 
  private:
-  FileHandle file_;
+  RegularFile file_;
 };
 
 class MemorySource final : public StateSource {

@@ -360,7 +360,7 @@ TEST_F(StateFile, RefusesWhatIsNotARegularFile) {
 }
 
 TEST_F(StateFile, SaysWhyAFileCannotBeOpened) {
-  EXPECT_THAT(refusal<BadFile>(), HasSubstr("cannot open the file: No such file or directory"));
+  EXPECT_THAT(refusal<BadFile>(), HasSubstr("cannot be opened: No such file or directory"));
 }
 
 // ---- sound checksums over contents that are not

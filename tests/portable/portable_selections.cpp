@@ -1,6 +1,6 @@
-// Compares what the cases give on this processor with the golden file:
+// Compares what the cases give on this processor with the golden file, and tries files:
 //
-//     portable_selections golden.txt           ends with 1 where a bit differs
+//     portable_selections golden.txt           ends with 1 where a bit differs or a file is wrong
 //     portable_selections --write golden.txt   writes it anew
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "portable/portable_cases.hpp"
+#include "portable/portable_files.hpp"
 
 namespace rcap::portable {
 namespace {
@@ -94,8 +95,10 @@ int compare(const std::string& path) {
                   differing_parts(expected, got).c_str());
     }
   }
+  const std::string wrong_files = check_files();
+  if (!wrong_files.empty()) std::printf("files: %s\n", wrong_files.c_str());
   std::printf("%s: %d cases, %d differ\n", vectors(), CaseCount, differing);
-  return differing == 0 ? 0 : 1;
+  return differing == 0 && wrong_files.empty() ? 0 : 1;
 }
 
 }  // namespace

@@ -269,7 +269,7 @@ TEST_F(MalformedPacks, AreRefusedByTheirHead) {
   EXPECT_THAT(message_of<BadFile>([&] { (void)open_packed(folder_ / "none"); }),
               HasSubstr("none: cannot be opened"));
   EXPECT_THAT(message_of<BadFile>([&] { (void)open_packed(folder_.path()); }),
-              HasSubstr("is not a regular file"));
+              HasSubstr("is a directory"));
 }
 
 TEST_F(MalformedPacks, AreRefusedWhereverTheyAreCutOff) {

@@ -18,7 +18,7 @@ TEST_F(Pth, RefusesWhatCannotBeAFileOfThisKind) {
   EXPECT_THAT(message_of<BadFile>([&] { PthFile file(folder_ / "none"); }),
               HasSubstr("cannot be opened: No such file"));
   EXPECT_THAT(message_of<BadFile>([&] { PthFile file(folder_.path()); }),
-              HasSubstr("is not a regular file"));
+              HasSubstr("is a directory"));
   EXPECT_THAT(refusal(""), HasSubstr("was not written by torch.save"));
   EXPECT_THAT(refusal("PK\x03"), HasSubstr("was not written by torch.save"));
   EXPECT_THAT(refusal("\x80\x02}."), HasSubstr("is a pickle, but not one that torch.save wrote"));

@@ -30,7 +30,9 @@ RegularFile::RegularFile(const std::filesystem::path& path, std::string_view whe
   if (file_.get() < 0) refuse("cannot be opened", errno);
   struct stat status {};
   if (::fstat(file_.get(), &status) != 0) refuse("cannot be examined", errno);
-  if (!S_ISREG(status.st_mode)) throw BadFile(formatted("{}: is not a regular file", where));
+  if (!S_ISREG(status.st_mode)) {
+    throw BadFile(formatted("{}: {}", where, describe_kind(status.st_mode)));
+  }
   size_ = static_cast<std::uint64_t>(status.st_size);
   written_ = time_of_writing(status);
 }

@@ -1,0 +1,7 @@
+#pragma once
+
+// Without its macros min and max.
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
