@@ -9,16 +9,16 @@ CTEST := .venv/bin/ctest
 PYTHON3 := .venv/bin/python
 
 # How long `make test` runs each fuzz target.
-RCAP_FUZZ_SECONDS ?= 15
+RCAP_FUZZ_SECONDS ?= 5
 
 # CMake finds Ninja here.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
-LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp'
+LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp' ':!src/base/windows'
 LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
 
-.PHONY: help setup setup-demo setup-bench build build-tests demo docs test test-core test-portable \
+.PHONY: help setup setup-demo setup-bench build build-tests demo docs test test-core test-portable test-windows \
   test-python test-extras wheels campaign fuzz check-abi bench bench-python format clean \
   check check-format check-python check-shell check-page check-figure check-files check-tidy check-docs file-flags
 
@@ -49,17 +49,22 @@ docs: setup  ## install the Python package and build the documentation: site/ind
 	scripts/test-python --install-only
 	scripts/docs
 
-test: check build-tests  ## run every check, then every test, optimised, under sanitizers, fuzzed, from Python
-	$(CTEST) --preset release
+test:  ## run every check, then every test, optimised, under sanitizers, fuzzed, from Python
+	@rm -f build/phases.txt
+	scripts/phase 'set-up' scripts/setup test
+	scripts/phase 'checks' $(MAKE) --no-print-directory check
+	scripts/phase 'build' $(MAKE) --no-print-directory build-tests
+	scripts/phase 'tests' $(CTEST) --preset release
 	$(CMAKE) --preset asan -DRCAP_FUZZ_SECONDS=$(RCAP_FUZZ_SECONDS)
-	$(CMAKE) --build --preset asan
-	$(CTEST) --preset asan
+	scripts/phase 'build with sanitizers' $(CMAKE) --build --preset asan
+	scripts/phase 'tests with sanitizers' $(CTEST) --preset asan
 	$(CMAKE) --preset tsan
-	$(CMAKE) --build --preset tsan
-	$(CTEST) --preset tsan
-	scripts/test-portable
-	scripts/test-python
-	scripts/docs
+	scripts/phase 'build for threads' $(CMAKE) --build --preset tsan
+	scripts/phase 'tests of threads' $(CTEST) --preset tsan
+	scripts/phase 'other processors' scripts/test-portable
+	scripts/phase 'Python' scripts/test-python
+	scripts/phase 'documentation' scripts/docs
+	@scripts/phase --times
 
 test-core: check-format  ## the library alone, optimised and under sanitizers: minutes
 	$(CMAKE) --preset core
@@ -71,6 +76,10 @@ test-core: check-format  ## the library alone, optimised and under sanitizers: m
 
 test-portable: setup  ## selections on other processors and by other compilers, compared bit for bit: five minutes
 	scripts/test-portable
+
+test-windows:  ## the same with a build for Windows, in Wine: two minutes
+	@scripts/setup windows
+	scripts/test-portable --windows
 
 test-python: build-tests  ## install the Python package into an environment of its own and run its tests
 	scripts/test-python
@@ -124,8 +133,9 @@ check-page: setup  ## fail where a script of the report's page has a mistake
 check-figure: setup  ## fail where the README's figure is not what the committed tables say
 	$(PYTHON3) tools/draw_front_figure.py --check
 
+# check-tidy compiles the sources of base and core alone, too.
 check-files: file-flags  ## fail where a source or a public header does not compile alone
-	$(PYTHON3) scripts/check-files
+	$(PYTHON3) scripts/check-files include/ $(filter-out src/base src/core,$(wildcard src/*))
 
 # It counts on the standard error what it found in other people's headers.
 check-tidy: file-flags  ## clang-tidy on the core, with the checks of .clang-tidy

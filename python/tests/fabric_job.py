@@ -28,7 +28,7 @@ def train(fabric, folder):
         assert set_up.batches() == whole.batches(), method
 
 
-def twice(fabric, folder):
+def twice(fabric):
     """By default Fabric puts a DistributedSampler around the sampler. Its first batch is part[rank::ranks][:size]."""
     run = Run(fabric, "rs2", set_up={})
     try:
@@ -46,4 +46,5 @@ if __name__ == "__main__":
     signal.alarm(120)  # a rank that waits for one that has failed ends then, too
     process = Fabric(accelerator="cpu", devices=2, strategy="ddp")
     process.launch()
-    {"train": train, "twice": twice}[sys.argv[1]](process, pathlib.Path(sys.argv[2]))
+    train(process, pathlib.Path(sys.argv[1]))
+    twice(process)

@@ -112,16 +112,8 @@ def test_a_loader_that_counts_from_0_after_a_resume_is_noticed(fabric, tmp_path)
         rest.train(checkpoint=tmp_path / "1-2.ckpt")
 
 
-def run_in_two_processes(job, folder):
-    """Fabric itself starts the second one, with the same command."""
-    command = [sys.executable, str(HERE / "fabric_job.py"), job, str(folder)]
+def test_two_processes_share_the_selection_and_resume(tmp_path):
+    """They also notice that it is shared out twice. Fabric itself starts the second one, with the same command."""
+    command = [sys.executable, str(HERE / "fabric_job.py"), str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, timeout=200, cwd=HERE, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
-
-
-def test_two_processes_share_the_selection_and_resume(tmp_path):
-    run_in_two_processes("train", tmp_path)
-
-
-def test_two_processes_that_share_out_twice_are_noticed(tmp_path):
-    run_in_two_processes("twice", tmp_path)

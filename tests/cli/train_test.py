@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 from cli_case import PROGRAM, methods, tensors_of, without_times
 
 KILLS = int(os.environ.get("RCAP_TEST_KILLS", "50"))
-SAMPLES = 2000
+SAMPLES = 1000
 SYNTHETIC = ("--dataset", "synthetic", "--train-samples", SAMPLES)
 
 
@@ -72,24 +72,25 @@ class TrainTest(unittest.TestCase):
 
 class Results(TrainTest):
     def test_every_method_trains_within_its_budget(self):
+        samples = 2 * SAMPLES  # half of them teach too little in three epochs
         for method, row in methods().items():
             with self.subTest(method=method):
-                summary = self.train_synthetic(method, "--method", method, "--epochs", 3, "--pruning-rate", 0.8,
-                                               "--evaluate-every", 3, *listening_of(method))
-                kept = SAMPLES if row["keeps_all"] else SAMPLES // 5
-                self.assertEqual((summary["n_train"], summary["keep_count"]), (SAMPLES, kept))
-                seen = SAMPLES + 2 * kept if row["first_pass"] == "training" else 3 * kept
+                summary = self.train(method, "--dataset", "synthetic", "--train-samples", samples, "--method", method,
+                                     "--epochs", 3, "--pruning-rate", 0.8, "--evaluate-every", 3, *listening_of(method))
+                kept = samples if row["keeps_all"] else samples // 5
+                self.assertEqual((summary["n_train"], summary["keep_count"]), (samples, kept))
+                seen = samples + 2 * kept if row["first_pass"] == "training" else 3 * kept
                 epochs = self.epochs(method)
                 if row["budget"] == "whole-run":
-                    seen = round(0.2 * 3 * math.ceil(SAMPLES / 64)) * 64
+                    seen = round(0.2 * 3 * math.ceil(samples / 64)) * 64
                 elif row["budget"] == "none":
                     seen = sum(epoch["selected"] for epoch in epochs)
                 self.assertEqual(summary["samples_seen"], seen)
-                refreshed = sum(SAMPLES - epoch["selected"] for epoch in epochs[:-1]) if row["refreshes"] else 0
+                refreshed = sum(samples - epoch["selected"] for epoch in epochs[:-1]) if row["refreshes"] else 0
                 # Three epochs on everything; metriq measures recalls on the tenth that it holds out.
-                scoring = {"metriq": (3 * SAMPLES * 9 // 10, 3 * SAMPLES // 10)}.get(
-                    method, (3 * SAMPLES if method in STATIC else 0, 0))
-                initial = SAMPLES if row["first_pass"] == "forward" else 0
+                scoring = {"metriq": (3 * samples * 9 // 10, 3 * samples // 10)}.get(
+                    method, (3 * samples if method in STATIC else 0, 0))
+                initial = samples if row["first_pass"] == "forward" else 0
                 self.assertEqual((summary["trained_samples"], summary["forward_samples"]),
                                  (seen + scoring[0], initial + refreshed + scoring[1]))
                 if method not in ("el2n", "forgetting"):  # the hardest fifth alone teaches little in three epochs
@@ -122,16 +123,17 @@ class Results(TrainTest):
         self.assertAlmostEqual(second, 0.01 / (1 - 0.4 * 0.8))  # half of the run is over: 0.8 of what is hidden at most
 
     def test_held_out_samples_are_left_alone(self):
-        for method in ["rcap", *STATIC]:
+        # metriq holds out more for itself; one scoring run is like another.
+        for method in ("rcap", "metriq", "dual"):
             with self.subTest(method=method):
                 summary = self.train_synthetic(method, "--method", method, "--epochs", 3, "--pruning-rate", 0.8,
                                                "--hold-out", 0.25, "--evaluate", "held-out", *listening_of(method))
-                # A quarter of 6000, and 2000 of the rest.
+                # A quarter of 6000, and SAMPLES of the rest.
                 self.assertEqual((summary["n_train"], summary["held_out_count"], summary["keep_count"]),
-                                 (2000, 1500, 400))
+                                 (SAMPLES, 1500, SAMPLES // 5))
                 self.assertEqual(summary["evaluated_on"], "held-out")
                 self.assertEqual(summary["group_sizes"], [150] * 10)
-                self.assertEqual(summary["train_class_sizes"], [200] * 10)
+                self.assertEqual(summary["train_class_sizes"], [SAMPLES // 10] * 10)
 
     def test_only_the_evaluation_differs_between_test_and_held_out_samples(self):
         options = ("--dataset", "synthetic", "--method", "rs2", "--epochs", 1, "--hold-out", 0.2)
@@ -171,7 +173,7 @@ class Results(TrainTest):
         result = self.run_rcap(*SYNTHETIC, "--method", "rs2", "--epochs", 1, "--hold-out", 0.2, "--evaluate",
                                "held-out", "--out", "run")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("2000 training samples in 10 classes, 1200 to evaluate on", result.stderr)
+        self.assertIn(f"{SAMPLES} training samples in 10 classes, 1200 to evaluate on", result.stderr)
         self.assertIn("1200 of 6000 training samples are held out", result.stderr)
         self.assertIn("accuracies are of the held-out part of the training data, 1200 samples", result.stdout)
 
@@ -621,18 +623,19 @@ class Refusals(TrainTest):
         self.assertEqual(self.final_tensors("huge"), self.final_tensors("exact"))
 
     def test_odd_names_survive_in_the_options(self):
-        for i, name in enumerate(("a # b", "'", '"', "''" + '"' * 3, "\\", "\\n", "\n", "\t x", "é ü 猫", "[a]",
-                                  "a = b", "\x7f\x01", "=", "$HOME", "#", ",", " ", "  lead", "x" * 200)):
-            with self.subTest(name=name):
-                rows = "\n".join(f"{row % 7},{row % 2}" for row in range(100))
-                # A table's columns are without blanks around them and in one line.
-                label = name if name == name.strip() and name.isprintable() else "label"
-                table = self.folder / f"{i}" / name
-                table.parent.mkdir()
-                quoted = label.replace('"', '""')
-                table.write_text(f'x,"{quoted}"\n{rows}\n')
+        odd = ("a # b", "'", '"', "''" + '"' * 3, "\\", "\\n", "\n", "\t x", "é ü 猫", "[a]", "a = b", "\x7f\x01", "=",
+               "$HOME", "#", ",", " ", "  lead", "x" * 200)
+        rows = "\n".join(f"{row % 7},{row % 2}" for row in range(100))
+        # Folders may have any name; a table's columns are without blanks around them and in one line.
+        columns = ("".join(name for name in odd if name.isprintable()).strip(), "'", '"', "\\")
+        for i, column in enumerate(columns):
+            with self.subTest(column=column):
+                table = pathlib.Path(str(i), *odd)
+                (self.folder / table).parent.mkdir(parents=True)
+                quoted = column.replace('"', '""')
+                (self.folder / table).write_text(f'x,"{quoted}"\n{rows}\n')
                 options = ("--dataset", "table", "--method", "rs2", "--epochs", 1)
-                first = self.train(f"{i}/run", *options, f"--data={i}/{name}", f"--label-column={label}")
+                first = self.train(f"{i}/run", *options, f"--data={table}", f"--label-column={column}")
                 self.assertEqual(without_times(self.train(f"{i}/run", "--resume")), without_times(first))
                 again = self.run_rcap("--config", f"{i}/run/options.toml", "--dry-run")
                 self.assertEqual(again.stdout, (self.folder / f"{i}/run/options.toml").read_text())

@@ -7,6 +7,7 @@
 
 #include "core/all_methods.hpp"
 #include "core/expect_throw.hpp"
+#include "memory_file.hpp"
 #include "rcap/core/error.hpp"
 #include "temporary_folder.hpp"
 
@@ -108,16 +109,17 @@ TEST_P(EveryState, RefusesEveryTruncationAndFlippedByteAndStaysAsItWas) {
   const auto expected = run_epochs(*pruner, 2, 4);
 
   const auto victim = make_variant(GetParam(), classes);
-  victim->load(path);
+  MemoryFile file;
   const auto refuses = [&](const std::string& bytes) {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+    file.put(bytes);
     try {
-      victim->load(path);
+      victim->load(file.path());
     } catch (const Error& error) {
       return std::string_view(error.what()).size() > 20;
     }
     return false;
   };
+  ASSERT_FALSE(refuses(good));
   for (std::size_t size = 0; size < good.size(); ++size) {
     ASSERT_TRUE(refuses(good.substr(0, size))) << "cut to " << size << " bytes";
   }

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/times_tried.hpp"
+
 namespace rcap {
 namespace {
 
@@ -119,7 +121,7 @@ struct Estimates {
 };
 
 Estimates estimate_sum(std::span<const float> losses, std::span<const double> values, double beta) {
-  constexpr int Draws = 100'000;
+  constexpr int Draws = times_tried(100'000);
   const ClassIndex classes(std::vector<int>(12, 0));
   double weighted = 0, weighted_squares = 0, plain = 0, plain_squares = 0;
   DrawScratch scratch;

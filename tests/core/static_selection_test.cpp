@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "core/expect_throw.hpp"
+#include "core/times_tried.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/weighted_draw.hpp"
@@ -195,7 +196,7 @@ TEST(ChooseCcs, ReducesTheCutoffWhereTooFewWouldBeLeft) {
 }
 
 TEST(ChooseCcs, KeepsExactlyWhatIsAskedForAndNothingThatWasCut) {
-  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint32_t seed = 0; seed < times_tried(1000); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     Scores scores(1 + random() % 300);
@@ -221,15 +222,16 @@ TEST(ChooseCcs, KeepsExactlyWhatIsAskedForAndNothingThatWasCut) {
 TEST(ChooseCcs, TakesTheMembersOfAStratumWithEqualChance) {
   // 3 of 10 with equal scores. The deviation of a frequency over 20,000 seeds is
   // sqrt(.3 * .7 / 20000) = .00324; one of ten lies 5 deviations off in 1 of 170,000 runs.
+  constexpr int Seeds = times_tried(20'000);
   const Scores scores(10, 1.0F);
   Counts taken(10);
-  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+  for (std::uint64_t seed = 0; seed < Seeds; ++seed) {
     for (const SampleId id : choose_ccs(scores, 3, {.strata = 2}, seed).ids()) {
       ++taken[static_cast<std::size_t>(id)];
     }
   }
   for (const std::int64_t count : taken) {
-    EXPECT_NEAR(static_cast<double>(count) / 20000, 0.3, 5 * 0.00324);
+    EXPECT_NEAR(static_cast<double>(count) / Seeds, 0.3, 5 * std::sqrt(.3 * .7 / Seeds));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "core/expect_throw.hpp"
+#include "core/times_tried.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -48,7 +49,7 @@ std::vector<double> softmax_weights(const std::vector<float>& losses, double bet
 
 /// Draws many times and compares how often each set came with its exact probability.
 void expect_exact_distribution(const std::vector<float>& losses, double beta, std::int64_t count) {
-  constexpr int Epochs = 40'000;
+  constexpr int Epochs = times_tried(40'000);
   const ClassIndex classes = one_class(losses.size());
   std::map<std::vector<SampleId>, int> times;
   for (int epoch = 0; epoch < Epochs; ++epoch) {
@@ -83,7 +84,7 @@ TEST(DrawWeighted, HasTheWorkedInclusionProbabilities) {
   EXPECT_NEAR(set_probability(weights, {1, 2}), 0.701886, 5e-7);
   const ClassIndex classes = one_class(3);
   const std::vector<float> losses{0, 1, 2};
-  constexpr int Epochs = 40'000;
+  constexpr int Epochs = times_tried(40'000);
   std::array<int, 3> drawn{};
   for (int epoch = 0; epoch < Epochs; ++epoch) {
     const RandomStream stream(5, Purpose::Selection, epoch);
