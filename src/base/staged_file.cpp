@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,13 +52,12 @@ std::string TemporaryNames::make(int number) const {
   return formatted("{}{}-{}{}", start_, process_number(), number, End);
 }
 
-std::optional<int> TemporaryNames::process_of(std::string_view name) const {
-  if (!name.starts_with(start_) || !name.ends_with(End)) return std::nullopt;
+bool TemporaryNames::include(std::string_view name) const {
+  if (!name.starts_with(start_) || !name.ends_with(End)) return false;
   name.remove_prefix(start_.size());
   int process = 0;
   const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), process);
-  const bool is_ours = error == std::errc() && process > 0 && *rest == '-';
-  return is_ours ? std::optional(process) : std::nullopt;
+  return error == std::errc() && process > 0 && *rest == '-';
 }
 
 StagingPlace::StagingPlace(const fs::path& path, std::string_view operation)

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,8 +14,7 @@ class TemporaryNames {
   explicit TemporaryNames(const std::string& name);
 
   [[nodiscard]] std::string make(int number) const;
-  /// @return the process that made a file of this name; empty if it is not one of ours
-  [[nodiscard]] std::optional<int> process_of(std::string_view name) const;
+  [[nodiscard]] bool include(std::string_view name) const;
 
  private:
   static constexpr std::string_view End = ".tmp";

@@ -110,7 +110,10 @@ TEST_F(StagedFileTest, PublishesAnEmptyFile) {
 
 TEST_F(StagedFileTest, StepsOverTemporaryFilesOfOthers) {
   const auto taken = folder_ / (".a." + std::to_string(::getpid()) + "-0.tmp");
-  std::ofstream(taken) << "someone else's";
+  StagedFile elsewhere(folder_ / "b");
+  write(elsewhere, "someone else's");
+  elsewhere.sync();
+  fs::rename(folder_ / names_in_folder().front(), taken);
   StagedFile first(path_);
   StagedFile second(path_);
   write(first, "first");
@@ -139,6 +142,20 @@ TEST_F(StagedFileTest, RemovesWhatAKilledProcessLeft) {
     EXPECT_THAT(names_in_folder(), ElementsAre(name));
     fs::remove(path);
   }
+}
+
+TEST_F(StagedFileTest, RemovesWhatAKilledProcessLeftThatNobodyHasWaitedFor) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    StagedFile file(path_);
+    ::raise(SIGKILL);
+  }
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(names_in_folder().size(), 1U);
+  StagedFile(path_).publish();
+  EXPECT_THAT(names_in_folder(), ElementsAre("a"));
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
 TEST_F(StagedFileTest, LeavesFilesThatALiveProcessMayBeWriting) {

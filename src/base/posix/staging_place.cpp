@@ -1,7 +1,6 @@
 #include "base/staging_place.hpp"
 
 #include <cerrno>
-#include <csignal>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -21,7 +20,18 @@ bool is_missing(int error) { return error == ENOENT || error == ENOTDIR; }
 
 /// A process that writes a temporary file holds its lock, so one without a lock belongs to a dead
 /// process.
-bool take_lock(int file) { return ::flock(file, LOCK_EX | LOCK_NB) == 0; }
+bool take_lock(int file) {
+  int result = 0;
+  do {
+    result = ::flock(file, LOCK_EX | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+bool is_removed(int file) {
+  struct stat status {};
+  return ::fstat(file, &status) == 0 && status.st_nlink == 0;
+}
 
 }  // namespace
 
@@ -47,22 +57,28 @@ void StagingPlace::check_old_file() const {
 int StagingPlace::create(const std::string& name) const noexcept {
   const int descriptor = ::openat(folder_.get(), name.c_str(),
                                   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (descriptor >= 0) take_lock(descriptor);  // a file system without locks keeps its leftovers
-  return descriptor;
+  if (descriptor < 0) return descriptor;
+  // A file system without locks keeps its leftovers. Until here the file had no lock, and another
+  // process may have taken it for one.
+  const bool is_taken = !take_lock(descriptor) && errno == EWOULDBLOCK;
+  if (!is_taken && !is_removed(descriptor)) return descriptor;
+  remove(name);
+  close_file(descriptor);
+  errno = EEXIST;
+  return -1;
 }
 
 void StagingPlace::remove(const std::string& name) const noexcept {
   ::unlinkat(folder_.get(), name.c_str(), 0);
 }
 
-// Not every file system supports locks, and processes in another container cannot be seen, so both
-// the process number and the lock must be free.
+// The lock alone decides. The process in the name says nothing: in another container it cannot be
+// seen, and one that was killed stays visible until its parent has noticed.
 void StagingPlace::remove_leftovers(const TemporaryNames& names) const {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder_path_, ignored)) {
     const std::string name = entry.path().filename().string();
-    const auto process = names.process_of(name);
-    if (!process || ::kill(*process, 0) == 0 || errno != ESRCH) continue;
+    if (!names.include(name)) continue;
     const int file =
         ::openat(folder_.get(), name.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) continue;

@@ -74,7 +74,7 @@ void StagingPlace::remove_leftovers(const TemporaryNames& names) const {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder_path_, ignored)) {
     const std::string name = path_text(entry.path().filename());
-    if (names.process_of(name)) remove(name);  // not if it is being written
+    if (names.include(name)) remove(name);  // not if it is being written
   }
 }
 
