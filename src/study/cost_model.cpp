@@ -37,7 +37,8 @@ double scoring_epochs(const TrainOptions& options) {
 double full_epochs(const PlannedRun& run) {
   const TrainOptions& options = run.options;
   if (run.makes_scores) return scoring_epochs(options);
-  const double kept_part = 1 - options.pruner.common.pruning_rate;
+  // infobatch that need not meet the rate leaves what its own rule does.
+  const double kept_part = follows_rate(options) ? 1 - options.pruner.common.pruning_rate : 1;
   return planned_cost(require_method(options.method), options.pruner, kept_part, options.epochs)
       .in_full_epochs();
 }

@@ -40,6 +40,13 @@ TEST(FullTrainings, CountSamplesSeen) {
   EXPECT_DOUBLE_EQ(full_trainings(run_of("a", "ucb", 0.5, 10)), 0.55);
 }
 
+TEST(FullTrainings, CountNoLessThanOneForARuleOfItsOwn) {
+  PlannedRun infobatch = run_of("a", "infobatch", 0.9);
+  EXPECT_NEAR(full_trainings(infobatch), 0.1, 1e-12);
+  infobatch.options.meet_rate = false;
+  EXPECT_DOUBLE_EQ(full_trainings(infobatch), 1);
+}
+
 TEST(FullTrainings, CountWhatScoringTrains) {
   EXPECT_DOUBLE_EQ(full_trainings(scoring_of({"ccs", "tdds"})), 1);
   EXPECT_DOUBLE_EQ(full_trainings(scoring_of({"tdds"})), 0.4);
