@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -21,7 +23,7 @@ std::string markdown_cell(const std::optional<Table::Cell>& cell) {
   return cell->text;
 }
 
-std::string latex_text(std::string_view text) {
+std::string latex_text(const std::string& text) {
   constexpr std::string_view Special = "&%$#_{}";
   std::string result;
   for (const char c : text) {
@@ -54,9 +56,60 @@ constexpr const char* SamplesNote =
     "all epochs, including those of a scoring run, and samples that went forward only. Evaluations "
     "do not count.";
 
-std::optional<double> value_of(const std::optional<Table::Cell>& cell, const SamplesLine& line) {
-  if (!cell || !cell->samples) return std::nullopt;
-  return (*cell->samples).*line.value;
+std::string samples_cell(const std::optional<Table::Cell>& cell, const SamplesLine& line) {
+  if (!cell || !cell->samples) return samples_text(std::nullopt);
+  return samples_text((*cell->samples).*line.value);
+}
+
+/// How a format writes names and cells.
+struct Notation {
+  std::string (*text)(const std::string&);
+  std::string (*cell)(const std::optional<Table::Cell>&);
+};
+
+using Line = std::vector<std::string>;
+
+/// A line for each method, a column for each data set and rate.
+std::vector<Line> lines_by_method(const Table& table, const Notation& notation) {
+  std::vector<Line> lines{{"method"}};
+  for (const std::string& method : table.columns) lines.push_back({notation.text(method)});
+  for (const Table::Row& row : table.rows) {
+    lines.front().push_back(notation.text(fmt::format("{}, {}", row.dataset, percent(row))));
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      lines[i + 1].push_back(notation.cell(row.cells[i]));
+    }
+  }
+  return lines;
+}
+
+/// The lines of a table, its head first.
+std::vector<Line> lines_of(const Table& table, const Notation& notation) {
+  if (is_wide(table)) return lines_by_method(table, notation);
+  std::vector<Line> lines{{"data set", "pruned"}};
+  std::ranges::transform(table.columns, std::back_inserter(lines.front()), notation.text);
+  for (const Table::Row& row : table.rows) {
+    Line& line = lines.emplace_back(Line{notation.text(row.dataset), notation.text(percent(row))});
+    std::ranges::transform(row.cells, std::back_inserter(line), notation.cell);
+    for (const SamplesLine& samples : SamplesLines) {
+      Line& below = lines.emplace_back(Line{samples.title, ""});
+      for (const auto& cell : row.cells) below.push_back(samples_cell(cell, samples));
+    }
+  }
+  return lines;
+}
+
+/// With a space after each field that is not empty.
+std::string joined(const Line& line, char separator) {
+  std::string text;
+  for (const std::string& field : line) {
+    if (&field != &line.front()) text += fmt::format("{} ", separator);
+    if (!field.empty()) text += field + ' ';
+  }
+  return text;
+}
+
+std::string note_below(const Table& table) {
+  return is_wide(table) ? table.caption : fmt::format("{} {}", table.caption, SamplesNote);
 }
 
 std::string csv_samples(const Table::Cell& cell) {
@@ -70,17 +123,12 @@ std::string csv_field(const std::string& text) {
   return fmt::format("\"{}\"", replaced(text, "\"", "\"\""));
 }
 
-template <class Range, class Text>
-std::string joined(const Range& range, std::string_view separator, Text&& text) {
-  std::string result;
-  for (const auto& entry : range) {
-    if (!result.empty()) result += separator;
-    result += text(entry);
-  }
-  return result;
-}
-
 }  // namespace
+
+bool is_wide(const Table& table) {
+  constexpr std::size_t MostColumns = 16;
+  return table.columns.size() > MostColumns;
+}
 
 std::string samples_text(std::optional<double> samples) {
   if (!samples) return "-";
@@ -90,39 +138,30 @@ std::string samples_text(std::optional<double> samples) {
 }
 
 std::string to_markdown(const Table& table) {
+  const Notation notation{markdown_text, markdown_cell};
   std::string text = fmt::format("## {}\n\n", table.title);
-  text += fmt::format("| data set | pruned | {} |\n| --- | ---: ",
-                      joined(table.columns, " | ", markdown_text));
-  for (std::size_t i = 0; i < table.columns.size(); ++i) text += "| ---: ";
-  text += "|\n";
-  for (const Table::Row& row : table.rows) {
-    text += fmt::format("| {} | {} | {} |\n", markdown_text(row.dataset), percent(row),
-                        joined(row.cells, " | ", markdown_cell));
-    for (const SamplesLine& line : SamplesLines) {
-      text += fmt::format("| {} | | {} |\n", line.title, joined(row.cells, " | ", [&](auto& cell) {
-                            return samples_text(value_of(cell, line));
-                          }));
-    }
+  const std::vector<Line> lines = lines_of(table, notation);
+  for (const Line& line : lines) {
+    text += fmt::format("| {}|\n", joined(line, '|'));
+    if (&line != &lines.front()) continue;
+    text += "| --- ";
+    for (std::size_t i = 1; i < line.size(); ++i) text += "| ---: ";
+    text += "|\n";
   }
-  return text + fmt::format("\n{} {}\n", table.caption, SamplesNote);
+  return text + fmt::format("\n{}\n", note_below(table));
 }
 
 std::string to_latex(const Table& table) {
+  const Notation notation{latex_text, latex_cell};
+  const std::vector<Line> lines = lines_of(table, notation);
   std::string text = "% needs \\usepackage{booktabs}\n\\begin{table}\n\\centering\n";
-  text += fmt::format("\\caption{{{}. {} {}}}\n", latex_text(table.title),
-                      latex_text(table.caption), SamplesNote);
-  text += fmt::format("\\begin{{tabular}}{{lr{}}}\n\\toprule\n",
-                      std::string(table.columns.size(), 'r'));
-  text += fmt::format("data set & pruned & {} \\\\\n\\midrule\n",
-                      joined(table.columns, " & ", latex_text));
-  for (const Table::Row& row : table.rows) {
-    text += fmt::format("{} & {} & {} \\\\\n", latex_text(row.dataset), latex_text(percent(row)),
-                        joined(row.cells, " & ", latex_cell));
-    for (const SamplesLine& line : SamplesLines) {
-      text += fmt::format("{} & & {} \\\\\n", line.title, joined(row.cells, " & ", [&](auto& cell) {
-                            return samples_text(value_of(cell, line));
-                          }));
-    }
+  text +=
+      fmt::format("\\caption{{{}. {}}}\n", latex_text(table.title), latex_text(note_below(table)));
+  text += fmt::format("\\begin{{tabular}}{{l{}}}\n\\toprule\n",
+                      std::string(lines.front().size() - 1, 'r'));
+  for (const Line& line : lines) {
+    text += fmt::format("{}\\\\\n", joined(line, '&'));
+    if (&line == &lines.front()) text += "\\midrule\n";
   }
   return text + "\\bottomrule\n\\end{tabular}\n\\end{table}\n";
 }

@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -330,8 +332,29 @@ Table cost_table(const StudyResults& results) {
   return table;
 }
 
+Table samples_table(const StudyResults& results) {
+  const auto make_cell = [](const Table::Row&, const Runs& runs) {
+    std::optional<Table::Cell> cell;
+    const auto samples = samples_of(runs);
+    if (!samples) return cell;
+    std::string text = samples_text(samples->trained);
+    if (samples->forward > 0) text += " + " + samples_text(samples->forward);
+    cell = {.value = {static_cast<int>(runs.size()), samples->trained + samples->forward, 0},
+            .text = text,
+            .has_rate = runs.front()->has_rate()};
+    return cell;
+  };
+  Table table = make_table(results, columns_of(results), make_cell);
+  table.title = "Samples of a run";
+  table.caption = fmt::format(
+      "Mean over {}: samples that went forward and backward in all epochs, including those of a "
+      "scoring run, and after a plus those that went forward only. Evaluations do not count.",
+      seeds_text(results));
+  return table;
+}
+
 void write_tables(const StudyResults& results, const std::filesystem::path& folder) {
-  const std::pair<const char*, Table> tables[] = {
+  std::vector<std::pair<const char*, Table>> tables = {
       {"worst_group", accuracy_table(results, Metric::Worst)},
       {"average_group", accuracy_table(results, Metric::Average)},
       {"worst_group_difference", difference_table(results, Metric::Worst)},
@@ -340,6 +363,7 @@ void write_tables(const StudyResults& results, const std::filesystem::path& fold
       {"average_group_adjusted", accuracy_table(results, Metric::Average, Answers::PriorAdjusted)},
       {"cost", cost_table(results)},
   };
+  if (is_wide(tables.front().second)) tables.emplace_back("samples", samples_table(results));
   std::string all = fmt::format("# {}\n", results.title);
   for (const auto& [name, table] : tables) {
     if (table.rows.empty()) continue;

@@ -45,8 +45,9 @@ struct MeanSamples {
 /// "3 seeds (0, 27, 100)".
 [[nodiscard]] std::string seeds_text(const StudyResults& results);
 
-/// Numbers of a study: a row for each data set and pruning rate, a column for each method. Below
-/// each row are the samples that it took, which show whether methods were compared at equal cost.
+/// Numbers of a study: a row for each data set and pruning rate, a column for each method. As text,
+/// below each row are the samples that it took, which show whether methods were compared at equal
+/// cost.
 struct Table {
   struct Cell {
     MeanAndDeviation value;
@@ -85,6 +86,13 @@ enum class Answers { Plain, PriorAdjusted };
 
 /// Seconds of a run, including scoring runs, and how many times faster than "full" it is.
 [[nodiscard]] Table cost_table(const StudyResults& results);
+
+/// Samples that went forward and backward, and those that went forward only.
+[[nodiscard]] Table samples_table(const StudyResults& results);
+
+/// Whether it has so many methods that each is better a line: a page has no room for that many
+/// columns. Samples are then a table of their own.
+[[nodiscard]] bool is_wide(const Table& table);
 
 [[nodiscard]] std::string to_markdown(const Table& table);
 [[nodiscard]] std::string to_latex(const Table& table);

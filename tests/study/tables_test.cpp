@@ -1,5 +1,6 @@
 #include "study/tables.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "base/text_file.hpp"
@@ -235,6 +236,27 @@ TEST_F(Tables, HaveADashForSamplesThatAnOlderRunDidNotCount) {
   EXPECT_THAT(to_markdown(table),
               HasSubstr("| samples trained on | | 4,000 | 400 | - | 4,400 |\n"));
   EXPECT_THAT(to_csv(table), HasSubstr(",rs2,2,40,0,,\n"));
+}
+
+TEST_F(Tables, HaveALineForEachMethodIfTheyAreMany) {
+  for (int i = 0; i < 13; ++i) {
+    const std::string method = fmt::format("method_{}", i);
+    add({.method = method, .worst = 0.3, .forward_samples = 1000});
+    results_.methods.push_back(method);
+  }
+  results_.runs = read_results(folder_.path()).runs;
+  const Table table = accuracy_table(results_, Metric::Worst);
+  EXPECT_THAT(to_markdown(table), HasSubstr("| method | fashion-mnist, long-tailed 100, 90 % |\n"
+                                            "| --- | ---: |\n"
+                                            "| full | 65.0 ± 5.0 |\n"
+                                            "| rcap | **52.0 ± 2.0** |\n"));
+  EXPECT_THAT(to_markdown(table), Not(HasSubstr("samples trained on")));
+  EXPECT_THAT(to_latex(table), HasSubstr("\\begin{tabular}{lr}\n\\toprule\n"
+                                         "method & fashion-mnist, long-tailed 100, 90 \\% \\\\\n"));
+  EXPECT_THAT(to_latex(table), HasSubstr("\nmethod\\_12 & 30.0 $\\pm$ 0.0 (n = 1) \\\\\n"));
+  write_tables(results_, folder_.path());
+  EXPECT_THAT(read_text(folder_ / "table_samples.md"), HasSubstr("| full | 4,000 |\n"
+                                                                 "| rcap | 400 + 1,000 |\n"));
 }
 
 TEST(SamplesText, SeparatesThousands) {
