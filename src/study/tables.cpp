@@ -269,8 +269,8 @@ Table accuracy_table(const StudyResults& results, Metric metric, Answers answers
   table.title = fmt::format("{} of the {}, %", is_adjusted ? "Prior-adjusted accuracy" : "Accuracy",
                             metric == Metric::Worst ? "worst group" : "average group");
   table.caption = fmt::format(
-      "{}Mean ± population deviation over {}. Best pruned method of a row bold, second underlined; "
-      "full trains on everything{}. {}",
+      "{}Mean ± population deviation over {}. Best pruned method of a data set and rate bold, "
+      "second underlined; full trains on everything{}. {}",
       is_adjusted ? PriorAdjustedNote : "", seeds_text(results), unranked_text(results),
       describe_groups(results));
   return table;
