@@ -88,6 +88,19 @@ def test_the_reference_has_every_header():
     assert listed == headers - {"include/rcap/core/export.hpp"}  # marks for the linker, nothing to call
 
 
+def test_the_front_pages_count_the_methods_that_there_are():
+    import rcap
+    words = {20: "twenty", 21: "twenty-one", 22: "twenty-two", 23: "twenty-three"}
+    table = (ROOT / "README.md").read_text().split("## Methods")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    assert sorted(re.findall(r"`([^`]+)`", " ".join(rows))) == sorted(rcap.METHODS)
+    count = words[len(rcap.METHODS)].capitalize()
+    assert f"{count}, behind one interface" in table
+    assert f"{count} methods behind one interface" in (ROOT / "python" / "README.md").read_text()
+    others = words[len(rcap.METHODS) - 1]
+    assert f"with {others} other methods" in (ROOT / "docs" / "index.md").read_text()
+
+
 def test_a_property_is_described_by_its_type_and_its_text():
     import rcap
     from docstrings import describe_property
