@@ -247,7 +247,8 @@ class PruningSampler(Sampler[int]):
         self._epoch.begin_pass(rest)
         return rest
 
-    def observe(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], losses: torch.Tensor) -> torch.Tensor:
+    def observe(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], losses: torch.Tensor,
+                tokens: torch.Tensor | None = None) -> torch.Tensor:
         """Records the losses of a batch. Before the first epoch these are the initial losses that some methods need.
 
         Losses on an accelerator are copied to the host while the loop goes on and recorded when they arrive, at the
@@ -257,6 +258,8 @@ class PruningSampler(Sampler[int]):
         Args:
             ids: The ids of the samples, as the loader gave them.
             losses: One loss for each id (reduction="none"), on any device.
+            tokens: For sequences, how many tokens each loss is the mean of, as `sequence_losses` counts them: every
+                token of the batch then weighs the same in what is returned, as in the loss of a language model.
 
         Returns:
             The mean of the losses to differentiate, weighted if the method has weights.
@@ -265,7 +268,20 @@ class PruningSampler(Sampler[int]):
             InvalidArgument: If losses were reduced, are negative or not finite, or do not belong to samples of this
                 epoch, each once. In that case nothing is recorded.
         """
-        return self._observer.observe(ids, losses)
+        if tokens is None:
+            return self._observer.observe(ids, losses)
+        return self._observe_sequences(ids, losses, tokens)
+
+    def _observe_sequences(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], losses: torch.Tensor,
+                           tokens: torch.Tensor) -> torch.Tensor:
+        if tokens.shape != losses.shape:
+            raise InvalidArgument(f"observe: {tokens.numel()} counts of tokens for {losses.numel()} losses; give the "
+                                  "two that sequence_losses returns")
+        with torch.enable_grad():  # the factor of a loss in the mean is its derivative
+            observed = losses.detach().requires_grad_()
+            factors, = torch.autograd.grad(self._observer.observe(ids, observed), observed)
+        parts = tokens / tokens.sum().clamp(min=1)
+        return (losses * factors * parts).sum() * len(losses)
 
     def observe_batch(self, ids: torch.Tensor | NDArray[Any] | Sequence[int], mean_loss: torch.Tensor) -> torch.Tensor:
         """Records the mean loss of a batch, for a loss function that does not give the losses of single samples.
