@@ -43,6 +43,7 @@ class Turn {
 
 void bind_advise(nb::module_& module);   ///< whether pruning will help
 void bind_errors(nb::module_& module);   ///< the exceptions of the core, with their messages
+void bind_filter(nb::module_& module);   ///< what an epoch keeps, for streams
 void bind_pruner(nb::module_& module);   ///< what every method has: Pruner, Selection
 void bind_methods(nb::module_& module);  ///< a class for every method
 void bind_scorers(nb::module_& module);  ///< scores for static methods

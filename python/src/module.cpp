@@ -10,6 +10,7 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = rcap::version();
   module.attr("__revision__") = rcap::revision();
   rcap::python::bind_errors(module);
+  rcap::python::bind_filter(module);
   rcap::python::bind_pruner(module);
   rcap::python::bind_methods(module);
   rcap::python::bind_scorers(module);

@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "filter.hpp"
 #include "option_texts.hpp"
 #include "pickles.hpp"
 #include "rcap/core/make_pruner.hpp"
@@ -345,6 +346,9 @@ void bind_pruner(nb::module_& module) {
            "The samples of an epoch, ascending. The same epoch again gives the same samples.")
       .def("select_in_order", select<true>, nb::arg("epoch"),
            "The samples of an epoch in the random order in which to visit them.")
+      .def("filter", filter_of, nb::arg("epoch") = nb::none(),
+           "What `select` keeps in this epoch, by default the current one, for data that are read "
+           "in an order of their own.")
       .def("observe", observe<Losses::InTime>, nb::arg("ids"), nb::arg("losses"),
            "Records the losses of some samples of the current selection, each once an epoch, in "
            "any order and any number of calls. On an error nothing is recorded.\n\n"

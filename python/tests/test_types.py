@@ -24,6 +24,10 @@ sampler = PruningSampler(pruner)
 reveal_type(sampler.observe([1, 2], torch.ones(2)))
 reveal_type(total_steps(sampler, 3, 2))
 reveal_type(Indexed([1, 2])[0])
+filter = rcap.Filter.load("epoch.filter", epoch=3)
+reveal_type(filter.keep([1, 2]))
+reveal_type(filter.weights([1, 2]))
+reveal_type(1 in pruner.filter(1))
 advice = rcap.advise([0, 1], pruning_rates=[0.5])
 reveal_type(advice.rates[0].rules["rcap"].speed_up)
 reveal_type(advice.suggestion.verdict)
@@ -63,6 +67,8 @@ def test_a_program_of_a_user_is_understood(folder):
         "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.floating[numpy._typing._nbit_base._32Bit]]] | None",
         "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.signedinteger[numpy._typing._nbit_base._64Bit]]]",
         "int | None", "torch.Tensor", "int", "tuple[Any, int]",
+        "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.bool[builtins.bool]]]",
+        "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.floating[numpy._typing._nbit_base._32Bit]]]", "bool",
         "float", "Literal['likely'] | Literal['at a price'] | Literal['hardly']"]
 
 

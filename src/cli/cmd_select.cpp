@@ -23,6 +23,7 @@
 #include "cli/run_main.hpp"
 #include "io/npy.hpp"
 #include "rcap/core/error.hpp"
+#include "rcap/core/filter.hpp"
 #include "rcap/core/make_pruner.hpp"
 #include "rcap/core/training_order.hpp"
 
@@ -54,7 +55,7 @@ enum class OutputOrder { Training, Ascending };
 struct SelectArguments {
   std::string method = "rcap";
   fs::path labels, losses, ids, scores, mean_probabilities, recalls;  // in
-  fs::path out, weights;                                              // out
+  fs::path out, weights, filter;                                      // out
   fs::path state;                                                     // both
   std::optional<ClassId> class_count;
   std::optional<std::int64_t> epoch;
@@ -110,6 +111,8 @@ void add_output_options(CommandLine& line, SelectArguments& arguments) {
   line.path("out", arguments.out, "FILE", "ids of the selected samples, int64 (.npy); required");
   line.path("weights", arguments.weights, "FILE",
             "factor of each selected sample's loss, float32 (.npy)");
+  line.path("filter", arguments.filter, "FILE",
+            "the same for data read in an order of their own: a bit per sample, and weights");
   line.choice("order", arguments.order, {"training", "ascending"},
               "order of the ids: shuffled for training, or sorted");
   line.flag("json", arguments.json, "print the result as one JSON object");
@@ -127,8 +130,10 @@ bool same_file(const fs::path& a, const fs::path& b) {
 /// epoch are replaced by those of the next.
 void check_paths_differ(const SelectArguments& arguments) {
   using Named = std::pair<std::string_view, const fs::path*>;
-  const Named outputs[] = {
-      {"--out", &arguments.out}, {"--weights", &arguments.weights}, {"--state", &arguments.state}};
+  const Named outputs[] = {{"--out", &arguments.out},
+                           {"--weights", &arguments.weights},
+                           {"--filter", &arguments.filter},
+                           {"--state", &arguments.state}};
   const Named inputs[] = {{"--labels", &arguments.labels},
                           {"--losses", &arguments.losses},
                           {"--ids", &arguments.ids},
@@ -190,7 +195,8 @@ void check_arguments(const CommandLine& line, const SelectArguments& arguments) 
                                       arguments.ids.string()));
   }
   check_paths_differ(arguments);
-  for (const fs::path& output : {arguments.out, arguments.weights, arguments.state}) {
+  for (const fs::path& output :
+       {arguments.out, arguments.weights, arguments.filter, arguments.state}) {
     if (!output.empty()) check_can_write(output);
   }
 }
@@ -425,7 +431,7 @@ SelectResult advance(Pruner& pruner, const SelectArguments& arguments) {
 
 /// Writes everything under temporary names first, so that a full disk changes nothing.
 void write_outputs(const SelectArguments& arguments, const Selection& selection,
-                   const Pruner* changed_pruner) {
+                   std::int64_t sample_count, const Pruner* changed_pruner) {
   StagedFile ids(arguments.out);
   write_npy(ids, std::span<const SampleId>(selection.ids));
   std::optional<StagedFile> weights;
@@ -434,6 +440,10 @@ void write_outputs(const SelectArguments& arguments, const Selection& selection,
     write_npy(weights.emplace(arguments.weights),
               std::span<const float>(selection.weights.empty() ? ones : selection.weights));
   }
+  std::optional<StagedFile> filter;
+  if (!arguments.filter.empty()) {
+    filter.emplace(arguments.filter).write(Filter(selection, sample_count).bytes());
+  }
   std::optional<StagedFile> state;
   if (!arguments.state.empty() && changed_pruner != nullptr) {
     state.emplace(arguments.state);
@@ -441,10 +451,12 @@ void write_outputs(const SelectArguments& arguments, const Selection& selection,
   }
   ids.sync();
   if (weights) weights->sync();
+  if (filter) filter->sync();
   if (state) state->sync();
   const auto publish_selection = [&] {
     ids.publish();
     if (weights) weights->publish();
+    if (filter) filter->publish();
   };
   if (arguments.state.empty()) return publish_selection();
   const fs::path marker = marker_of(arguments.state);
@@ -513,11 +525,12 @@ void print_summary(const SelectArguments& arguments, const Pruner& pruner,
     fmt::print("multiply the learning rate of this epoch by {:.4g}\n",
                result.selection.rate_factor);
   }
-  if (!result.selection.weights.empty() && arguments.weights.empty()) {
+  if (!result.selection.weights.empty() && arguments.weights.empty() && arguments.filter.empty()) {
     fmt::print("the losses of these samples have weights; --weights FILE writes them\n");
   }
-  fmt::print("ids in {}{}{}\n", arguments.out.string(),
+  fmt::print("ids in {}{}{}{}\n", arguments.out.string(),
              arguments.weights.empty() ? "" : ", weights in " + arguments.weights.string(),
+             arguments.filter.empty() ? "" : ", filter in " + arguments.filter.string(),
              arguments.state.empty() ? "" : ", state in " + arguments.state.string());
 }
 
@@ -531,11 +544,13 @@ void run_select(std::span<const std::string> words) {
   check_weights_are_known(*pruner, arguments);
   const SelectResult result = advance(*pruner, arguments);
   const Pruner* changed_pruner = result.state_changed ? pruner.get() : nullptr;
+  const std::int64_t sample_count = pruner->classes().sample_count();
   if (arguments.order == OutputOrder::Training) {
     const std::uint64_t seed = arguments.pruner.common.seed;
-    write_outputs(arguments, in_training_order(result.selection, seed), changed_pruner);
+    write_outputs(arguments, in_training_order(result.selection, seed), sample_count,
+                  changed_pruner);
   } else {
-    write_outputs(arguments, result.selection, changed_pruner);
+    write_outputs(arguments, result.selection, sample_count, changed_pruner);
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   if (arguments.json) {

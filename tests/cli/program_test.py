@@ -28,7 +28,7 @@ class Program(CliTest):
         for name in ("method labels classes pruning-rate beta class-share initial-loss clip min-per-class "
                      "prune-probability annealing epochs batch-size loss-weight confidence epsilon period "
                      "stratified hard-cutoff strata quota scores recalls state losses ids epoch seed threads "
-                     "out weights order quiet json config").split():
+                     "out weights filter order quiet json config").split():
             self.assertIn(f"--{name}", text)
 
     def test_names_the_nearest_command_and_option(self):

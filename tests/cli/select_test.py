@@ -157,10 +157,10 @@ class Selecting(CliTest):
         self.assertEqual((self.folder / "s.rcap").read_bytes(), new_state)
 
     def test_a_call_cut_short_between_its_files_is_finished_by_the_same_command(self):
-        words = ("--state", "s.rcap", "--weights", "w.npy")
+        words = ("--state", "s.rcap", "--weights", "w.npy", "--filter", "e.filter")
         for method in (words, (*words, "--pruning-rate", 0), ("--state", "s.rcap", "--method", "ucb")):
             with self.subTest(words=method):
-                for name in ("s.rcap", "ids.npy", "w.npy"):
+                for name in ("s.rcap", "ids.npy", "w.npy", "e.filter"):
                     (self.folder / name).unlink(missing_ok=True)
                 first = self.select(*method)
                 self.put("losses.npy", np.linspace(0, 1, len(first)))
@@ -169,8 +169,9 @@ class Selecting(CliTest):
                 second = self.select(*again)
                 after = self.contents()
                 self.assertNotEqual(before["ids.npy"], after["ids.npy"])
-                # All that a kill can leave: the state is first, then ids, then weights.
-                for lost in ((), ("w.npy",), ("w.npy", "ids.npy"), ("w.npy", "ids.npy", "s.rcap")):
+                # All that a kill can leave: the state is first, then ids, then weights, then the filter.
+                written = ("s.rcap", "ids.npy", "w.npy", "e.filter")
+                for lost in (written[count:] for count in range(5)):
                     for name in after:
                         (self.folder / name).write_bytes(before[name] if name in lost else after[name])
                     os.utime(self.folder / "losses.npy")
@@ -239,6 +240,24 @@ class Selecting(CliTest):
         second = self.select(*words, "--losses", "losses.npy", "--ids", "first.npy")
         self.assertEqual(len(second), 200)
         np.testing.assert_array_equal(self.get("weights.npy"), np.where(second < 200, 2.0, 1.0))
+
+    def test_a_filter_is_the_selection_with_its_weights(self):
+        words = ["--method", "infobatch", "--epochs", 10, "--state", "s.rcap", "--filter", "epoch.filter"]
+        first = self.select(*words)
+        self.put("losses.npy", np.where(np.arange(SAMPLE_COUNT) < 200, 0.5, 4.0)[first])
+        self.put("first.npy", first)
+        ids = self.select(*words, "--losses", "losses.npy", "--ids", "first.npy", "--order", "ascending")
+        raw = np.fromfile(self.folder / "epoch.filter", np.uint8)  # as docs/select.md tells others to read it
+        epoch, count, kept = raw[24:48].view("<i8")
+        self.assertEqual((bytes(raw[:8]), epoch, count, kept), (b"RCAPFILT", 1, SAMPLE_COUNT, len(ids)))
+        bits_end = 64 + 8 * -(-SAMPLE_COUNT // 64)
+        bits = np.unpackbits(raw[64:bits_end], bitorder="little")
+        np.testing.assert_array_equal(np.flatnonzero(bits), ids)
+        weights_at = bits_end + 8 * -(-SAMPLE_COUNT // 512)
+        weights = raw[weights_at:weights_at + 4 * kept].view("<f4")
+        np.testing.assert_array_equal(weights, np.where(ids < 200, 2.0, 1.0))
+        self.refuse_select("--filter", "absent/epoch.filter", naming="absent")
+        self.refuse_select("--out", "a", "--filter", "./a", naming=["--filter", "--out"])
 
     def test_log_c_starts_without_losses(self):
         self.assertEqual(len(self.select("--initial-loss", "log-c", "--clip", "log-c", "--class-share", "mass")), 30)

@@ -10,6 +10,7 @@
 #include "core/all_methods.hpp"
 #include "core/expect_throw.hpp"
 #include "rcap/core/error.hpp"
+#include "rcap/core/filter.hpp"
 #include "rcap/core/training_order.hpp"
 
 namespace rcap {
@@ -56,6 +57,20 @@ class EveryMethod : public testing::TestWithParam<Variant> {
 
 INSTANTIATE_TEST_SUITE_P(, EveryMethod, testing::ValuesIn(all_variants()),
                          [](const auto& test) { return test.param.name; });
+
+TEST_P(EveryMethod, HasAFilterThatKeepsWhatItSelects) {
+  const auto pruner = make_trained(2);
+  for (std::int64_t epoch = 2; epoch < 5; ++epoch) {
+    const Selection& selection = pruner->select(epoch);
+    const Filter filter(selection, classes_->sample_count());
+    EXPECT_EQ(filter.epoch(), epoch);
+    EXPECT_EQ(filter.ids(), selection.ids);
+    std::vector<float> weights(selection.ids.size());
+    filter.weigh(selection.ids, weights);
+    const std::vector<float> ones(selection.ids.size(), 1.0F);
+    EXPECT_EQ(weights, selection.weights.empty() ? ones : selection.weights);
+  }
+}
 
 TEST_P(EveryMethod, SelectsDistinctSamplesInAscendingOrder) {
   const auto pruner = make();

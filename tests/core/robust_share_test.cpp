@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using Counts = std::vector<std::int64_t>;
 using Values = std::vector<double>;
 
-auto near(double value, double bound = 5e-6) { return testing::DoubleNear(value, bound); }
+auto close_to(double value, double bound = 5e-6) { return testing::DoubleNear(value, bound); }
 auto nearly(float value) { return testing::FloatNear(value, 5e-6F); }
 
 // The worked case of docs/algorithm.md: classes of 900, 90 and 10, of which 50, 40 and 10 were
@@ -38,21 +38,22 @@ Values worked_weights() {
 
 TEST(RobustShare, ExpectsASampleToBeSeenTheMoreOftenTheSmallerItsClass) {
   // A third of 100 is a 27th of 900, ten 27ths of 90, and more than 10.
-  EXPECT_THAT(expected_visits(Sizes, Kept, 27), ElementsAre(near(1), near(10), 27));
+  EXPECT_THAT(expected_visits(Sizes, Kept, 27), ElementsAre(close_to(1), close_to(10), 27));
   EXPECT_THAT(expected_visits(Sizes, Kept, 0), Each(0));
   EXPECT_THAT(expected_visits(Counts{50, 0, 50}, 10, 4), ElementsAre(0.4, 0, 0.4));
 }
 
 TEST(RobustShare, AllowsForWhatIsKnownByHeart) {
   // 0.2 (1 + 0.1), 0.6 (1 + 1), 0.4 (1 + 2.7)
-  EXPECT_THAT(worked_errors(), ElementsAre(near(0.22), near(1.2), near(1.48)));
+  EXPECT_THAT(worked_errors(), ElementsAre(close_to(0.22), close_to(1.2), close_to(1.48)));
   EXPECT_THAT(errors_on_new_data(MeanLosses, Values{1, 10, 27}, 0), ElementsAre(0.2, 0.6, 0.4));
 }
 
 TEST(RobustShare, SplitsTheWorkedBudget) {
   const Values weights = worked_weights();
-  EXPECT_THAT(weights, ElementsAre(near(3.316625), near(6.928203), near(3.847077)));
-  EXPECT_THAT(share_budget(Sizes, weights, Kept), ElementsAre(near(29.13629), near(60.86371), 10));
+  EXPECT_THAT(weights, ElementsAre(close_to(3.316625), close_to(6.928203), close_to(3.847077)));
+  EXPECT_THAT(share_budget(Sizes, weights, Kept),
+              ElementsAre(close_to(29.13629), close_to(60.86371), 10));
   EXPECT_THAT(split_budget(Sizes, weights, Kept), ElementsAre(29, 61, 10));
 }
 

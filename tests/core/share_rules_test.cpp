@@ -24,10 +24,10 @@ using Values = std::vector<double>;
 auto near(double value, double bound = 5e-7) { return testing::DoubleNear(value, bound); }
 
 /// 900, 90 and 10 samples, and a class without any.
-const Counts Sizes{900, 90, 0, 10};
+const Counts FourSizes{900, 90, 0, 10};
 
 WantedShares shares_by(ShareRule rule, const ShareOptions& options = {},
-                       const Counts& sizes = Sizes, std::int64_t keep_count = 128) {
+                       const Counts& sizes = FourSizes, std::int64_t keep_count = 128) {
   return {rule, options, sizes, keep_count};
 }
 

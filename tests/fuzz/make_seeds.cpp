@@ -14,6 +14,7 @@
 #include "io/npy.hpp"
 #include "io/pth/pth_samples.hpp"
 #include "io/safetensors.hpp"
+#include "rcap/core/filter.hpp"
 #include "rcap/core/state_file.hpp"
 
 namespace rcap {
@@ -157,6 +158,13 @@ void make_state(const fs::path& folder) {
                    });
 }
 
+void make_filters(const fs::path& folder) {
+  fs::create_directories(folder);
+  const std::vector<SampleId> ids = {3, 64, 69};
+  Filter(4, 70, ids, {}).save(folder / "plain");
+  Filter(4, 70, ids, std::vector<float>{0.5F, 1.0F, 2.0F}).save(folder / "weighted");
+}
+
 void make_images(const fs::path& folder) {
   put_file(folder / "color.jpg", encode_jpeg(counting_image(16, 24, 3)));
   put_file(folder / "grey.jpg", encode_jpeg(counting_image(9, 7, 1)));
@@ -194,6 +202,7 @@ void make_all(const fs::path& folder) {
   make_table(folder / "table");
   make_packed(folder / "packed");
   make_state(folder / "state");
+  make_filters(folder / "filter");
   make_images(folder / "images");
 }
 
