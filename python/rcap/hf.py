@@ -10,17 +10,19 @@
                              pruner=rcap.RCAP(labels, pruning_rate=0.9))
     trainer.train()
 
-`labels` are the labels of `train_dataset`, in its order. Nothing else changes: the collator and the columns of the data
-set need not know about pruning. Checkpoints hold the state of the sampler, and `resume_from_checkpoint` continues
-exactly as if the run had never stopped, also in the middle of an epoch.
+`labels` are the labels of `train_dataset`, in its order: the classes of a classifier, the domains of a language model's
+text. Nothing else changes: the collator and the columns of the data set need not know about pruning. Checkpoints hold
+the state of the sampler, and `resume_from_checkpoint` continues exactly as if the run had never stopped, also in the
+middle of an epoch.
 """
 
 import functools
 import inspect
 import math
 import os
+import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +32,9 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, IterableDataset
 
 from . import InvalidArgument, Pruner, StateMismatch
-from .torch import Indexed, PruningSampler, initial_losses, refresh_losses, with_ids
+from .torch import Indexed, PruningSampler, initial_losses, refresh_losses, sequence_losses, with_ids
 from .torch._initial_pass import loader_of_this_rank
+from .torch._sequences import mean_of_each, sequence_of_each_token
 from .torch._steps import keeps_length, wants_initial_losses
 
 
@@ -47,6 +50,7 @@ def _does_not_fit(what: str) -> ImportError:
 try:
     from accelerate.data_loader import prepare_data_loader
     from transformers import trainer as _trainer
+    from transformers.models.auto import modeling_auto as _models
     from transformers.trainer_utils import seed_worker
 except ModuleNotFoundError as missing:
     if missing.name is None or missing.name.split(".")[0] not in ("accelerate", "transformers"):
@@ -94,16 +98,21 @@ __all__ = ["PruningMixin"]
 
 STATE_FILE = "rcap_sampler.pt"  # in a checkpoint's folder
 IDS = "rcap_ids"  # in a batch
+BOUNDS = "rcap_bounds"  # in a batch whose samples lie end to end: where each begins, and the end
 
 
 class PruningMixin(Trainer):
     """Put before Trainer in the bases of a class: `class PruningTrainer(PruningMixin, Trainer)`.
 
-    The losses of single samples come from `sample_losses`, which is for classifiers. For other models override it, or
-    give a `compute_loss_func` that returns one loss for each sample.
+    The losses of single samples come from `sample_losses`, which knows classifiers (also of several labels), regression
+    and language models: causal, masked and sequence-to-sequence, padded or packed. For other models give
+    `sample_losses`, override it, or give a `compute_loss_func` that returns one loss for each sample.
 
     Args:
         pruner: Selects the samples; made with the labels of `train_dataset`, in its order.
+        sample_losses: A function that is called in place of the method of this name.
+        batch_losses: Whether only the mean loss of each batch is observed, which Trainer computes as without pruning:
+            for fused kernels, which return no logits (`PruningSampler.observe_batch`).
         watch: Whether `trainer.sampler.report()` includes the losses and the coverage of the classes.
         *args: For Trainer.
         **kwargs: For Trainer.
@@ -115,9 +124,16 @@ class PruningMixin(Trainer):
     # What compute_loss returns is the mean of a batch: Trainer divides it by its accumulation steps.
     loss_is_scaled_for_ga = False
 
-    def __init__(self, *args: Any, pruner: Pruner, watch: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, pruner: Pruner, watch: bool = False,
+                 sample_losses: Callable[[torch.nn.Module, dict[str, Any]], tuple[Any, ...]] | None = None,
+                 batch_losses: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._batch_losses = batch_losses
         self._check_arguments(pruner)
+        if sample_losses is not None:
+            setattr(self, "sample_losses", sample_losses)  # noqa: B010  (mypy lets no one assign to a method)
+        if batch_losses and pruner.learns and not pruner.averages_batches:
+            pruner.average_batches()
         dropped = self.args.train_batch_size if self.args.dataloader_drop_last else None
         # Trainer counts the epochs, and after resuming it skips the batches that are done, without loading them.
         self.sampler = PruningSampler(pruner, batch_size=dropped, hands_out="whole", counts_epochs=False,
@@ -135,6 +151,12 @@ class PruningMixin(Trainer):
                                   "pruner cannot follow; give per_device_train_batch_size")
         if self.args.ignore_data_skip:
             raise InvalidArgument("PruningMixin: ignore_data_skip trains on samples twice after resuming; leave it off")
+        own_loss = self.label_smoother is not None or self.compute_loss_func is not None
+        if _fuses_the_head(self) and not self._batch_losses and (
+                own_loss or getattr(self.args, "loss_type", "nll") != "nll"):
+            raise InvalidArgument("PruningMixin: of SFTTrainer it takes the loss of each token, which is plain cross "
+                                  "entropy; leave out loss_type, label_smoothing_factor and compute_loss_func, or give "
+                                  "batch_losses=True")
         if pruner.method == "infobatch" and self.args.max_steps > 0:
             raise InvalidArgument("PruningMixin: infobatch needs its epochs; give num_train_epochs, not max_steps")
         if pruner.method == "kakurenbo":
@@ -144,40 +166,81 @@ class PruningMixin(Trainer):
 
     # ---- losses
 
-    def sample_losses(self, model: torch.nn.Module, inputs: dict[str, Any]) -> tuple[torch.Tensor, Any]:
-        """The losses of a batch; by default the cross entropy of `logits` (sample, class) and `labels` (sample).
+    def sample_losses(self, model: torch.nn.Module, inputs: dict[str, Any]) -> tuple[Any, ...]:
+        """The losses of a batch, by default as the model itself computes its loss, but one for each sample.
 
         Args:
             model: The network.
-            inputs: The batch, as the collator made it.
+            inputs: The batch, as the collator made it. If it laid the samples end to end, `inputs["rcap_bounds"]` says
+                where each begins, and the end; take it out before you call the model.
 
         Returns:
-            One loss for each sample, and the outputs of the model.
+            One loss for each sample, and the outputs of the model. For sequences also the count of tokens that each
+            loss is the mean of: all tokens of the batch then weigh the same in training.
 
         Raises:
-            InvalidArgument: If the model is not a classifier.
+            InvalidArgument: If it is not clear what the loss of this model is.
         """
+        bounds = inputs.pop(BOUNDS, None)
+        if _fuses_the_head(self):
+            outputs = self._outputs_of_trl(model, inputs)
+            losses, tokens = _losses_of_log_probs(outputs, bounds)
+            return losses, outputs, tokens
+        network: Any = _network(self.accelerator.unwrap_model(model))
         labels = inputs["labels"]
-        outputs = model(**{name: value for name, value in inputs.items() if name != "labels"})
+        outputs = model(**_without_labels(inputs, network))
         if self.compute_loss_func is not None:
             return self.compute_loss_func(outputs, labels, num_items_in_batch=None), outputs
         logits = outputs["logits"] if isinstance(outputs, dict) else outputs[0]
-        if logits.dim() != 2 or labels.dim() != 1:
-            raise InvalidArgument(f"PruningMixin: logits of shape {tuple(logits.shape)} and labels of shape "
-                                  f"{tuple(labels.shape)} are not those of a classifier; override sample_losses")
         smoothing = self.args.label_smoothing_factor
-        return F.cross_entropy(logits, labels, reduction="none", label_smoothing=smoothing), outputs
+        if logits.dim() == 3 and labels.dim() == 2:
+            losses, tokens = sequence_losses(logits, labels, shift=_predicts_the_next_token(network), cu_seqlens=bounds,
+                                             label_smoothing=smoothing)
+            return losses, outputs, tokens
+        return _losses_of_heads(network, logits, labels, smoothing), outputs
+
+    def _outputs_of_trl(self, model: torch.nn.Module, inputs: dict[str, Any]) -> Any:
+        """What the model returns to SFTTrainer, whose own compute_loss keeps its metrics up to date."""
+        if not torch.is_grad_enabled():  # not a step
+            return model(**inputs, fused_lm_head=True)
+        seen: list[Any] = []
+        hook = model.register_forward_hook(lambda module, arguments, outputs: seen.append(outputs))
+        try:
+            super().compute_loss(model, inputs)
+        finally:
+            hook.remove()
+        return seen[-1]
+
+    def _observed_losses(self, model: torch.nn.Module, inputs: dict[str, Any]) -> tuple[Any, ...]:
+        """What `sample_losses` returns; or the mean of the batch for each of its samples."""
+        if not self._batch_losses:
+            return self.sample_losses(model, inputs)
+        bounds = inputs.pop(BOUNDS, None)
+        count = len(bounds) - 1 if bounds is not None else len(next(iter(inputs.values())))
+        loss, outputs = super().compute_loss(model, inputs, return_outputs=True)
+        return loss.mean().reshape(1).expand(count).contiguous(), outputs
 
     def compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any], return_outputs: bool = False,
                      *args: Any, **kwargs: Any) -> torch.Tensor | tuple[torch.Tensor, Any]:
         ids = inputs.pop(IDS, None)
         if ids is None:  # an evaluation
             return super().compute_loss(model, inputs, return_outputs, *args, **kwargs)
-        losses, outputs = self.sample_losses(model, inputs)
-        loss = self.sampler.observe(ids, losses)
-        if not self._trainer_divides(kwargs.get("num_items_in_batch")):
+        losses, outputs, *tokens = self._observed_losses(model, inputs)
+        loss = self.sampler.observe(ids, losses, *tokens) + self._auxiliary_loss(model, outputs)
+        items = kwargs.get("num_items_in_batch")
+        if tokens and items is not None:  # every token of all accumulated batches weighs the same
+            ranks = self.accelerator.num_processes if self.args.average_tokens_across_devices else 1
+            loss = loss * (tokens[0].sum() * self.current_gradient_accumulation_steps * ranks / items)
+        if not self._trainer_divides(items):
             loss = loss / self.current_gradient_accumulation_steps
         return (loss, outputs) if return_outputs else loss
+
+    def _auxiliary_loss(self, model: torch.nn.Module, outputs: Any) -> Any:
+        """What keeps the experts of a mixture busy, which is a number of the batch; nothing for other models."""
+        auxiliary = outputs.get("aux_loss") if isinstance(outputs, dict) else None
+        if auxiliary is None or self._batch_losses:
+            return 0.0
+        return _network(self.accelerator.unwrap_model(model)).config.get_text_config().router_aux_loss_coef * auxiliary
 
     def _trainer_divides(self, num_items_in_batch: Any) -> bool:
         """Whether Trainer divides the mean of a batch by its accumulation steps, as it should; before 5.19 it did not
@@ -192,7 +255,7 @@ class PruningMixin(Trainer):
         self._make_initial_pass()
         loader = DataLoader(
             Indexed(self._columns_of_the_model()), sampler=self.sampler, batch_size=self._train_batch_size,
-            drop_last=self.args.dataloader_drop_last, collate_fn=_CollateWithIds(self._collator()),
+            drop_last=self.args.dataloader_drop_last, collate_fn=_CollateWithIds(_CollateWithBounds(self._collator())),
             worker_init_fn=functools.partial(seed_worker, num_workers=self.args.dataloader_num_workers,
                                              rank=self.args.process_index),
             persistent_workers=self.args.dataloader_persistent_workers, **self._worker_options())
@@ -227,12 +290,12 @@ class PruningMixin(Trainer):
             return
         loader = loader_of_this_rank(
             Indexed(self._columns_of_the_model()), self.sampler, batch_size=self.args.eval_batch_size,
-            collate_fn=with_ids(self._collator()), **self._worker_options())
+            collate_fn=with_ids(_CollateWithBounds(self._collator())), **self._worker_options())
         model: Any = self.model
         # The model is wrapped for mixed precision only later; its first losses should be computed as in training.
         with self.accelerator.autocast(), self.compute_loss_context_manager():
             initial_losses(model, loader, self.sampler, device=self.args.device,
-                           losses=lambda model, batch: self.sample_losses(model, batch)[0])
+                           losses=lambda model, batch: self._observed_losses(model, batch)[0])
 
     # ---- steps: Trainer counts them once, from the length of the first epoch
 
@@ -265,12 +328,12 @@ class PruningMixin(Trainer):
         if not self.sampler.pruner.refreshes:
             return
         loader = self.sampler.refresh_loader(
-            self._columns_of_the_model(), batch_size=self.args.eval_batch_size, collate_fn=self._collator(),
-            **self._worker_options())
+            self._columns_of_the_model(), batch_size=self.args.eval_batch_size,
+            collate_fn=_CollateWithBounds(self._collator()), **self._worker_options())
         model: Any = self.model
         with self.accelerator.autocast(), self.compute_loss_context_manager():
             refresh_losses(model, loader, self.sampler, device=self.args.device,
-                           losses=lambda model, batch: self.sample_losses(model, batch)[0])
+                           losses=lambda model, batch: self._observed_losses(model, batch)[0])
 
     def _init_training_state(self, *args: Any, **kwargs: Any) -> tuple[int, int]:
         found = super()._init_training_state(*args, **kwargs)
@@ -322,3 +385,93 @@ class _CollateWithIds:
         batch = self._collator([item for item, _ in items])
         batch[IDS] = np.array([id for _, id in items])  # not a tensor: it is not needed on a device
         return batch
+
+
+class _CollateWithBounds:
+    """Collates as Trainer would; says where samples begin that the collator laid end to end, without padding."""
+
+    def __init__(self, collator: Callable[..., Any]) -> None:
+        self._collator = collator
+
+    def __call__(self, items: Sequence[Any]) -> Any:
+        lengths = [len(item["input_ids"]) if isinstance(item, Mapping) and "input_ids" in item else 0 for item in items]
+        batch = self._collator(items)
+        row = batch.get("input_ids")
+        if len(items) == 1 or not isinstance(row, torch.Tensor) or row.dim() != 2 or len(row) != 1:
+            return batch
+        if 0 in lengths or sum(lengths) > row.numel():
+            raise InvalidArgument(f"PruningMixin: the collator made one row of {row.numel()} tokens of {len(items)} "
+                                  f"samples with {sum(lengths)}, so that it is not clear where each begins; cut "
+                                  "samples to their length before the collator, and leave out empty ones")
+        bounds = np.cumsum([0, *lengths])
+        bounds[-1] = row.numel()  # padding at the end counts as part of the last one, and is masked
+        batch[BOUNDS] = bounds
+        return batch
+
+
+# ---- what the loss of a model is
+
+def _network(model: Any) -> Any:
+    """The model of transformers, also inside an adapter of peft."""
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+def _without_labels(inputs: dict[str, Any], network: Any) -> dict[str, Any]:
+    """The inputs, so that the model does not compute its own loss; a decoder's are made of the labels."""
+    rest = {name: value for name, value in inputs.items() if name != "labels"}
+    if hasattr(network, "prepare_decoder_input_ids_from_labels") and "decoder_input_ids" not in rest:
+        rest["decoder_input_ids"] = network.prepare_decoder_input_ids_from_labels(labels=inputs["labels"])
+    return rest
+
+
+_NEXT = {*_models.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values(),
+         *_models.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.values()}
+_SAME = {*_models.MODEL_FOR_MASKED_LM_MAPPING_NAMES.values(),
+         *_models.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES.values()}
+
+
+def _predicts_the_next_token(network: Any) -> bool:
+    """Whether the logits of a token are for the one after it. Those of a decoder are for its own: its inputs lag."""
+    if getattr(getattr(network, "config", None), "is_encoder_decoder", False):
+        return False
+    names = {kind.__name__ for kind in type(network).__mro__}
+    is_next, is_same = bool(names & _NEXT), bool(names & _SAME)
+    if is_next == is_same:
+        raise InvalidArgument(f"PruningMixin: {type(network).__name__} is not known as a causal or as a masked model, "
+                              "so it is not clear which token its logits are for; give sample_losses, with "
+                              "rcap.torch.sequence_losses(..., shift=True) or shift=False")
+    return is_next
+
+
+def _fuses_the_head(trainer: Any) -> bool:
+    """Whether it computes the log probabilities of tokens without the logits, as SFTTrainer of TRL does."""
+    modules = [sys.modules.get(kind.__module__) for kind in type(trainer).__mro__ if kind.__module__.startswith("trl.")]
+    return any(hasattr(module, "add_fused_lm_head") for module in modules)
+
+
+def _losses_of_log_probs(outputs: Any, bounds: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """The mean loss of each sequence and its count of tokens, from what a fused head has of each next token."""
+    by_token, counts = F.pad(-outputs.log_probs, (0, 1)), F.pad(outputs.label_mask, (0, 1))
+    sequence, count = sequence_of_each_token(counts, bounds, None)
+    tokens = torch.zeros(count, dtype=torch.int64, device=counts.device)
+    tokens.index_add_(0, sequence, counts.reshape(-1).long())
+    return mean_of_each(by_token.reshape(-1), tokens, sequence), tokens
+
+
+def _losses_of_heads(network: Any, logits: torch.Tensor, labels: torch.Tensor, smoothing: float) -> torch.Tensor:
+    """One loss for each sample, of the kind that `config.problem_type` says or, without it, models conclude."""
+    config = getattr(network, "config", None)
+    kind = getattr(config, "problem_type", None)
+    if kind is None and config is not None and logits.dim() == 2:
+        several = "multi_label_classification" if labels.is_floating_point() else None
+        kind = "regression" if logits.shape[1] == 1 else several
+    if kind == "regression" and logits.numel() == labels.numel():
+        errors = F.mse_loss(logits.float(), labels.reshape(logits.shape).float(), reduction="none")
+        return errors.reshape(len(labels), -1).mean(1)
+    if kind == "multi_label_classification" and logits.dim() == 2 and logits.shape == labels.shape:
+        return F.binary_cross_entropy_with_logits(logits.float(), labels.float(), reduction="none").mean(1)
+    if kind not in (None, "single_label_classification") or logits.dim() != 2 or labels.dim() != 1:
+        raise InvalidArgument(f"PruningMixin: with logits of shape {tuple(logits.shape)}, labels of shape "
+                              f"{tuple(labels.shape)} and the problem_type {kind}, it is not clear what the loss of a "
+                              "sample is; give sample_losses, or set config.problem_type")
+    return F.cross_entropy(logits, labels, reduction="none", label_smoothing=smoothing)

@@ -46,7 +46,7 @@ def sequence_losses(logits: torch.Tensor, labels: torch.Tensor, *, shift: bool =
             `sequence_count` of them.
     """
     _check(logits, labels, label_smoothing)
-    sequence, count = _sequence_of_each_token(labels, cu_seqlens, position_ids)
+    sequence, count = sequence_of_each_token(labels, cu_seqlens, position_ids)
     if sequence_count is not None and count != sequence_count:
         raise InvalidArgument(f"sequence_losses: the batch has {count} sequences, but {sequence_count} ids belong to "
                               "it; give cu_seqlens or position_ids of a packed batch, and one id for each segment")
@@ -86,7 +86,7 @@ def _check_targets(targets: torch.Tensor, masked: torch.Tensor, vocabulary: int)
                           "ignore_index; mask it, or give logits of its vocabulary")
 
 
-def _sequence_of_each_token(labels: torch.Tensor, cu_seqlens: torch.Tensor | None,
+def sequence_of_each_token(labels: torch.Tensor, cu_seqlens: torch.Tensor | None,
                             position_ids: torch.Tensor | None) -> tuple[torch.Tensor, int]:
     """The number of the sequence that each token of the batch, laid end to end, is part of; and how many there are."""
     if cu_seqlens is not None and position_ids is not None:
