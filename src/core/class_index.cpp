@@ -1,6 +1,7 @@
 #include "rcap/core/class_index.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/formatted.hpp"
 #include "core/hash64.hpp"
@@ -51,6 +52,30 @@ std::uint64_t hash_labels(ClassId class_count, std::span<const Label> labels) {
   return hash.value();
 }
 
+template <class Length>
+void check_given_lengths(const ClassIndex& classes, std::span<const Length> lengths) {
+  if (std::cmp_not_equal(lengths.size(), classes.sample_count())) {
+    throw InvalidArgument(formatted("lengths: {} for {} samples; give one per sample, in tokens",
+                                    lengths.size(), classes.sample_count()));
+  }
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (std::cmp_greater_equal(lengths[i], 1) &&
+        std::cmp_less_equal(lengths[i], +ClassIndex::MaxLength)) {
+      continue;
+    }
+    throw InvalidArgument(formatted(
+        "lengths: that of sample {} is {}; lengths count tokens and must lie between 1 and {}", i,
+        +lengths[i], +ClassIndex::MaxLength));
+  }
+  const auto sizes = classes.class_sizes();
+  const auto empty = std::ranges::find(sizes, 0);
+  if (empty == sizes.end()) return;
+  throw InvalidArgument(
+      formatted("lengths: class {} has no sample; with lengths every class needs at least one, so "
+                "number the classes without gaps",
+                empty - sizes.begin()));
+}
+
 }  // namespace
 
 template <std::integral Label>
@@ -69,6 +94,19 @@ ClassIndex::ClassIndex(std::span<const Label> labels, std::optional<ClassId> cla
   fingerprint_ = visit([&](auto stored) { return hash_labels(this->class_count(), stored); });
 }
 
+template <std::integral Length>
+ClassIndex ClassIndex::with_lengths(std::span<const Length> lengths) && {
+  check_given_lengths(*this, lengths);
+  lengths_.assign(lengths.begin(), lengths.end());
+  class_tokens_.assign(class_sizes_.size(), 0);
+  visit([&](auto labels) {
+    for (std::size_t i = 0; i < lengths_.size(); ++i) class_tokens_[labels[i]] += lengths_[i];
+  });
+  token_count_ = std::accumulate(class_tokens_.begin(), class_tokens_.end(), std::int64_t{0});
+  length_fingerprint_ = hash_labels(0, this->lengths());
+  return std::move(*this);
+}
+
 ClassId ClassIndex::filled_class_count() const noexcept {
   return static_cast<ClassId>(
       std::ranges::count_if(class_sizes_, [](std::int64_t size) { return size > 0; }));
@@ -82,6 +120,17 @@ std::vector<std::int64_t> ClassIndex::count_by_class(std::span<const SampleId> i
   return counts;
 }
 
+std::vector<std::int64_t> ClassIndex::tokens_by_class(std::span<const SampleId> ids) const {
+  if (!has_lengths()) return count_by_class(ids);
+  std::vector<std::int64_t> tokens(class_sizes_.size());
+  visit([&](auto labels) {
+    for (const SampleId id : ids) {
+      tokens[labels[static_cast<std::size_t>(id)]] += lengths_[static_cast<std::size_t>(id)];
+    }
+  });
+  return tokens;
+}
+
 template ClassIndex::ClassIndex(std::span<const signed char>, std::optional<ClassId>);
 template ClassIndex::ClassIndex(std::span<const unsigned char>, std::optional<ClassId>);
 template ClassIndex::ClassIndex(std::span<const short>, std::optional<ClassId>);
@@ -92,5 +141,16 @@ template ClassIndex::ClassIndex(std::span<const long>, std::optional<ClassId>);
 template ClassIndex::ClassIndex(std::span<const unsigned long>, std::optional<ClassId>);
 template ClassIndex::ClassIndex(std::span<const long long>, std::optional<ClassId>);
 template ClassIndex::ClassIndex(std::span<const unsigned long long>, std::optional<ClassId>);
+
+template ClassIndex ClassIndex::with_lengths(std::span<const signed char>) &&;
+template ClassIndex ClassIndex::with_lengths(std::span<const unsigned char>) &&;
+template ClassIndex ClassIndex::with_lengths(std::span<const short>) &&;
+template ClassIndex ClassIndex::with_lengths(std::span<const unsigned short>) &&;
+template ClassIndex ClassIndex::with_lengths(std::span<const int>) &&;
+template ClassIndex ClassIndex::with_lengths(std::span<const unsigned>) &&;
+template ClassIndex ClassIndex::with_lengths(std::span<const long>) &&;
+template ClassIndex ClassIndex::with_lengths(std::span<const unsigned long>) &&;
+template ClassIndex ClassIndex::with_lengths(std::span<const long long>) &&;
+template ClassIndex ClassIndex::with_lengths(std::span<const unsigned long long>) &&;
 
 }  // namespace rcap

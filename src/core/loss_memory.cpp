@@ -7,6 +7,7 @@
 #include "core/keys.hpp"
 #include "core/member_blocks.hpp"
 #include "core/prefetch.hpp"
+#include "core/token_weight.hpp"
 
 namespace rcap {
 
@@ -27,8 +28,10 @@ void LossMemory::fix_limits(float limit) {
 
 void LossMemory::start_from(const SampleSet& seen, const Workers& workers) {
   const std::vector<ClassLoss> found = sum_by_class<ClassLoss>(
-      *classes_, seen, workers, [this](SampleId id, std::size_t, std::size_t) {
-        return ClassLoss{static_cast<double>(losses_[static_cast<std::size_t>(id)]), 1};
+      *classes_, seen, workers,
+      [this, tokens = TokenWeight(*classes_)](SampleId id, std::size_t, std::size_t) {
+        const auto loss = static_cast<double>(losses_[static_cast<std::size_t>(id)]);
+        return ClassLoss{tokens(id) * loss, tokens(id)};
       });
   ClassLoss all;
   for (const ClassLoss& loss : found) all += loss;
@@ -80,6 +83,7 @@ template <class Sum, class Term>
 std::vector<Sum> LossMemory::clip_and_sum(const SampleSet& samples, const Workers& workers,
                                           const Term& term) {
   std::atomic<std::int64_t> cut_count = 0;
+  const TokenWeight tokens(*classes_);
   std::vector<Sum> found = sum_blocks_by_class<Sum>(
       *classes_, samples, workers, [&](const MemberBlock& block, auto labels, Sum* sums) {
         std::int64_t cut_in_block = 0;
@@ -88,7 +92,8 @@ std::vector<Sum> LossMemory::clip_and_sum(const SampleSet& samples, const Worker
           const std::size_t id = block.first_id + offset;
           const auto label = static_cast<std::size_t>(labels[id]);
           cut_in_block += cut(id, label);
-          sums[label] += term(static_cast<double>(losses_[id]), place++);
+          const double loss = tokens(static_cast<SampleId>(id)) * static_cast<double>(losses_[id]);
+          sums[label] += term(static_cast<SampleId>(id), loss, place++);
         }
         cut_count += cut_in_block;
       });
@@ -97,14 +102,16 @@ std::vector<Sum> LossMemory::clip_and_sum(const SampleSet& samples, const Worker
 }
 
 std::vector<double> LossMemory::clip(const SampleSet& samples, const Workers& workers) {
-  return clip_and_sum<double>(samples, workers, [](double loss, std::size_t) { return loss; });
+  return clip_and_sum<double>(samples, workers,
+                              [](SampleId, double loss, std::size_t) { return loss; });
 }
 
 std::vector<double> LossMemory::class_sums(const SampleSet& samples, const Workers& workers) const {
-  return sum_by_class(*classes_, samples, workers,
-                      [this](SampleId id, std::size_t label, std::size_t) {
-                        return static_cast<double>(clipped(id, label));
-                      });
+  return sum_by_class(
+      *classes_, samples, workers,
+      [this, tokens = TokenWeight(*classes_)](SampleId id, std::size_t label, std::size_t) {
+        return tokens(id) * static_cast<double>(clipped(id, label));
+      });
 }
 
 std::vector<ClassLoss> LossMemory::class_losses(const SampleSet& samples,
@@ -112,8 +119,9 @@ std::vector<ClassLoss> LossMemory::class_losses(const SampleSet& samples,
                                                 const Workers& workers) const {
   return sum_by_class<ClassLoss>(
       *classes_, samples, workers,
-      [this, weights](SampleId id, std::size_t label, std::size_t place) {
-        const auto weight = static_cast<double>(weights[place].value());
+      [this, weights, tokens = TokenWeight(*classes_)](SampleId id, std::size_t label,
+                                                       std::size_t place) {
+        const double weight = tokens(id) * static_cast<double>(weights[place].value());
         return ClassLoss{weight * static_cast<double>(clipped(id, label)), weight};
       });
 }
@@ -121,10 +129,12 @@ std::vector<ClassLoss> LossMemory::class_losses(const SampleSet& samples,
 std::vector<ClassLoss> LossMemory::clip(const SampleSet& samples,
                                         std::span<const InverseChance> weights,
                                         const Workers& workers) {
-  return clip_and_sum<ClassLoss>(samples, workers, [weights](double loss, std::size_t place) {
-    const auto weight = static_cast<double>(weights[place].value());
-    return ClassLoss{weight * loss, weight};
-  });
+  return clip_and_sum<ClassLoss>(
+      samples, workers,
+      [weights, tokens = TokenWeight(*classes_)](SampleId id, double loss, std::size_t place) {
+        const auto weight = static_cast<double>(weights[place].value());
+        return ClassLoss{weight * loss, tokens(id) * weight};
+      });
 }
 
 std::vector<double> LossMemory::class_masses(const SampleSet& samples, double beta,
@@ -138,9 +148,11 @@ std::vector<double> LossMemory::class_masses(const SampleSet& samples, double be
       most = std::max(most, std::min(losses_[id], class_limits_[labels[id]]));
     }
   });
+  const TokenWeight tokens(*classes_);
   const auto term = [&](SampleId id, std::size_t label, std::size_t) {
-    return exact_exp(
-        (static_cast<double>(clipped(id, label)) - static_cast<double>(largest[label])) / beta);
+    return tokens(id) * exact_exp((static_cast<double>(clipped(id, label)) -
+                                   static_cast<double>(largest[label])) /
+                                  beta);
   };
   const auto everything = SampleSet::all(classes_->sample_count());
   std::vector<double> masses = sum_by_class(*classes_, samples, workers, term);

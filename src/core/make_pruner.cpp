@@ -151,6 +151,7 @@ constexpr std::array Methods{
             "splits the budget over classes by their losses, softmax(loss / beta) inside a class",
         .learns = always,
         .first_pass = first_pass_of_rcap,
+        .takes_lengths = true,
         .list_options = list<&PrunerOptions::rcap>,
         .make = make<RcapPruner, &PrunerOptions::rcap>,
     },
@@ -158,12 +159,14 @@ constexpr std::array Methods{
         .name = "rs2",
         .python_name = "RS2",
         .summary = "a random subset each epoch, through the whole data set before any repeat",
+        .takes_lengths = true,
         .make = make<Rs2Pruner, &PrunerOptions::rs2>,
     },
     MethodInfo{
         .name = "rs2-replace",
         .python_name = "RS2Replace",
         .summary = "a random subset each epoch, independent of the last",
+        .takes_lengths = true,
         .list_options = list<&PrunerOptions::rs2_replace>,
         .make = make<Rs2Pruner, &PrunerOptions::rs2_replace>,
     },
@@ -183,6 +186,7 @@ constexpr std::array Methods{
         .learns = always,
         .is_random = never,
         .first_pass = first_pass_of_bandit<&PrunerOptions::ucb>,
+        .takes_lengths = true,
         .list_options = list<&PrunerOptions::ucb>,
         .make = make<BanditPruner, &PrunerOptions::ucb>,
     },
@@ -192,6 +196,7 @@ constexpr std::array Methods{
         .summary = "highest running mean of the loss, plus a random part",
         .learns = always,
         .first_pass = first_pass_of_bandit<&PrunerOptions::epsilon_greedy>,
+        .takes_lengths = true,
         .list_options = list<&PrunerOptions::epsilon_greedy>,
         .make = make<BanditPruner, &PrunerOptions::epsilon_greedy>,
     },
@@ -202,6 +207,7 @@ constexpr std::array Methods{
         .learns = always,
         .is_random = never,
         .first_pass = [](const PrunerOptions&) { return FirstPass::Forward; },
+        .takes_lengths = true,
         .make = make<TopLossPruner>,
     },
     MethodInfo{
@@ -337,6 +343,7 @@ constexpr std::array Methods{
         .python_name = "Balanced",
         .summary = "equal counts per class, or another class share; uniform inside a class",
         .learns = [](const PrunerOptions& options) { return learns(options.balanced); },
+        .takes_lengths = true,
         .list_options = list<&PrunerOptions::balanced>,
         .make = make<BalancedPruner, &PrunerOptions::balanced>,
     },
@@ -347,22 +354,32 @@ constexpr std::array Methods{
         .is_random = never,
         .is_static = true,
         .keeps_all = true,
+        .takes_lengths = true,
         .make = make_full,
     },
 };
 
-/// "ucb and epsilon-greedy have it"; empty where no method has that option.
-std::string owners_of(std::string_view option) {
-  std::vector<std::string> owners;
+/// "rcap, rs2 and balanced": the methods for which this holds.
+template <class Holds>
+std::string names_of(const Holds& holds) {
+  std::vector<std::string_view> found;
   for (const MethodInfo& method : Methods) {
-    if (has_option(method, option)) owners.emplace_back(method.name);
+    if (holds(method)) found.push_back(method.name);
   }
   std::string names;
-  for (std::size_t i = 0; i < owners.size(); ++i) {
-    if (i > 0) names += i + 1 == owners.size() ? " and " : ", ";
-    names += owners[i];
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (i > 0) names += i + 1 == found.size() ? " and " : ", ";
+    names += found[i];
   }
-  return names.empty() ? names : names + (owners.size() == 1 ? " has it" : " have it");
+  return names;
+}
+
+/// "ucb and epsilon-greedy have it"; empty where no method has that option.
+std::string owners_of(std::string_view option) {
+  const auto has_it = [option](const MethodInfo& method) { return has_option(method, option); };
+  const std::string names = names_of(has_it);
+  if (names.empty()) return names;
+  return names + (std::ranges::count_if(Methods, has_it) == 1 ? " has it" : " have it");
 }
 
 [[noreturn]] void refuse_option(std::string_view name, const OptionFields& fields,
@@ -420,15 +437,24 @@ void set_options(const OptionFields& fields, const MethodInfo& method,
   }
 }
 
-std::unique_ptr<Pruner> make_pruner(std::string_view method,
-                                    const std::shared_ptr<const ClassIndex>& classes,
+std::unique_ptr<Pruner> make_pruner(const MethodInfo& method, Classes classes,
                                     const PrunerOptions& options) {
-  return require_method(method).make(classes, options);
+  if (classes->has_lengths() && !method.takes_lengths) {
+    throw InvalidArgument(
+        formatted("lengths: {} counts samples, not tokens; {} take lengths", method.name,
+                  names_of([](const MethodInfo& other) { return other.takes_lengths; })));
+  }
+  return method.make(classes, options);
+}
+
+std::unique_ptr<Pruner> make_pruner(std::string_view method, Classes classes,
+                                    const PrunerOptions& options) {
+  return make_pruner(require_method(method), classes, options);
 }
 
 std::string remark_on_budget(const Pruner& pruner, double pruning_rate, bool rate_was_given) {
-  const std::int64_t sample_count = pruner.classes().sample_count();
-  const std::int64_t wanted = keep_count(sample_count, 1, pruning_rate);
+  const std::int64_t token_count = pruner.classes().token_count();
+  const std::int64_t wanted = keep_count(token_count, 1, pruning_rate);
   const MethodInfo& method = require_method(pruner.method());
   if (!pruner.follows_rate()) {
     if (!rate_was_given) return {};
@@ -437,11 +463,12 @@ std::string remark_on_budget(const Pruner& pruner, double pruning_rate, bool rat
         "has no effect",
         method.name);
   }
-  if (method.keeps_all || pruner.keep_count() <= wanted) return {};
+  if (method.keeps_all || pruner.keep_tokens() <= wanted) return {};
   return formatted(
-      "a pruning rate of {} would keep {} of {} samples, fewer than there are classes: {} are "
+      "a pruning rate of {} would keep {} of {} {}, fewer than there are classes: {} are "
       "kept, one per class; choose a smaller rate, or fewer classes",
-      pruning_rate, wanted, sample_count, pruner.keep_count());
+      pruning_rate, wanted, token_count, pruner.classes().has_lengths() ? "tokens" : "samples",
+      pruner.keep_tokens());
 }
 
 }  // namespace rcap

@@ -12,6 +12,7 @@
 #include "core/log_parts.hpp"
 #include "core/member_blocks.hpp"
 #include "core/saturate.hpp"
+#include "core/token_weight.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/error.hpp"
 
@@ -87,6 +88,16 @@ std::vector<Sum> sum_ids_by_class(const ClassIndex& classes, std::span<const Sam
   return rows;
 }
 
+void check_longest(const ClassIndex& classes, std::int64_t keep_tokens) {
+  if (!classes.has_lengths()) return;
+  const auto longest = std::ranges::max_element(classes.lengths());
+  if (std::cmp_less_equal(*longest, keep_tokens)) return;
+  throw InvalidArgument(formatted(
+      "lengths: that of sample {} is {}, more than the {} tokens that are kept of {}; cut "
+      "such samples, leave them out, or keep more",
+      longest - classes.lengths().begin(), *longest, keep_tokens, classes.token_count()));
+}
+
 }  // namespace
 
 void list_options(OptionFields& fields, CommonOptions& options) {
@@ -104,8 +115,8 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
     : method_(std::move(method)),
       classes_(std::move(classes)),
       options_(options),
-      keep_count_(rcap::keep_count(classes_->sample_count(), classes_->filled_class_count(),
-                                   options.pruning_rate)),
+      keep_tokens_(rcap::keep_count(classes_->token_count(), classes_->filled_class_count(),
+                                    options.pruning_rate)),
       workers_(options.threads),
       selected_(classes_->sample_count()),
       trained_weights_(classes_->class_sizes().size()),
@@ -113,6 +124,15 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
       unrefreshed_(0),
       batch_means_(classes_->sample_count()) {
   check_options(options);
+  check_longest(*classes_, keep_tokens_);
+}
+
+std::int64_t Pruner::keep_count() const noexcept {
+  if (!classes_->has_lengths()) return keep_tokens_;
+  const double mean_length =
+      static_cast<double>(classes_->token_count()) / static_cast<double>(classes_->sample_count());
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(static_cast<double>(keep_tokens_) / mean_length + 0.5));
 }
 
 std::optional<std::int64_t> Pruner::planned_batches(std::int64_t epochs,
@@ -130,7 +150,8 @@ std::optional<std::int64_t> Pruner::planned_batches(std::int64_t epochs,
 
 std::optional<std::int64_t> Pruner::plan_batches(std::int64_t epochs,
                                                  std::int64_t batch_size) const {
-  return epochs * batches_of(keep_count_, batch_size);
+  if (classes_->has_lengths()) return std::nullopt;
+  return epochs * batches_of(keep_count(), batch_size);
 }
 
 const Selection& Pruner::select(std::int64_t epoch) {
@@ -178,14 +199,16 @@ SampleSet Pruner::left_out() const {
 }
 
 std::vector<double> Pruner::class_weights(const Selection& selection, const Workers& workers) {
+  const TokenWeight tokens(*classes_);
   if (!selection.weights.empty()) {
     const float* weights = selection.weights.data();
-    return sum_ids_by_class<double>(*classes_, selection.ids, workers, [weights](std::size_t i) {
-      return static_cast<double>(weights[i]);
+    return sum_ids_by_class<double>(*classes_, selection.ids, workers, [&](std::size_t i) {
+      return tokens(selection.ids[i]) * static_cast<double>(weights[i]);
     });
   }
   const std::vector<std::int64_t> counts = sum_ids_by_class<std::int64_t>(
-      *classes_, selection.ids, workers, [](std::size_t) { return std::int64_t{1}; });
+      *classes_, selection.ids, workers,
+      [&](std::size_t i) { return std::int64_t{classes_->length_of(selection.ids[i])}; });
   return {counts.begin(), counts.end()};
 }
 
@@ -193,7 +216,7 @@ std::vector<double> Pruner::log_prior() const {
   const bool has_trained =
       std::ranges::any_of(trained_weights_, [](double weight) { return weight > 0; });
   if (has_trained) return log_parts(trained_weights_);
-  const auto sizes = classes_->class_sizes();
+  const auto sizes = classes_->class_tokens();
   return log_parts(std::vector<double>(sizes.begin(), sizes.end()));
 }
 
@@ -402,6 +425,9 @@ void Pruner::observe_classes(std::span<const double> errors) {
 
 std::vector<std::string> Pruner::options() const {
   std::vector<std::string> options = rcap::describe_options(options_);
+  if (classes_->has_lengths()) {
+    options.push_back(formatted("lengths={:016x}", classes_->length_fingerprint()));
+  }
   std::ranges::move(describe_options(), std::back_inserter(options));
   return options;
 }

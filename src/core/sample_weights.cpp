@@ -6,6 +6,7 @@
 
 #include "core/inclusion.hpp"
 #include "core/member_blocks.hpp"
+#include "core/token_weight.hpp"
 
 namespace rcap {
 namespace {
@@ -45,9 +46,15 @@ std::vector<Factor> factors_of_classes(const ClassWeighing& weighing) {
   return factors_of(std::vector<double>(weighing.counts.begin(), weighing.counts.end()), weighing);
 }
 
-void divide_by_mean(std::span<float> weights) {
-  const double mean =
-      std::accumulate(weights.begin(), weights.end(), 0.0) / static_cast<double>(weights.size());
+void divide_by_mean(std::span<const SampleId> ids, const TokenWeight& tokens,
+                    std::span<float> weights) {
+  double sum = 0;
+  double token_count = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    sum += tokens(ids[i]) * static_cast<double>(weights[i]);
+    token_count += tokens(ids[i]);
+  }
+  const double mean = sum / token_count;
   for (float& weight : weights) weight = static_cast<float>(static_cast<double>(weight) / mean);
 }
 
@@ -60,12 +67,14 @@ bool all_are(std::span<const float> values, float value) {
 template <class Label>
 class DrawnSamples {
  public:
-  DrawnSamples(std::span<const Label> labels, std::span<const SampleId> ids,
-               std::int64_t class_count, const Workers& workers)
-      : labels_(labels.data()),
+  DrawnSamples(const ClassIndex& classes, std::span<const Label> labels,
+               std::span<const SampleId> ids, const Workers& workers)
+      : classes_(classes),
+        labels_(labels.data()),
+        tokens_(classes),
         ids_(ids),
-        class_count_(static_cast<std::size_t>(class_count)),
-        chunks_(chunks_for_sums(std::ssize(ids), std::ssize(ids), class_count)),
+        class_count_(static_cast<std::size_t>(classes.class_count())),
+        chunks_(chunks_for_sums(std::ssize(ids), std::ssize(ids), classes.class_count())),
         workers_(workers) {}
 
   /// Finds one over the chance of each sample.
@@ -90,7 +99,7 @@ class DrawnSamples {
   void weigh(const FreshDraw* draw, std::span<InverseChance> inverses,
              const ClassWeighing& weighing, std::span<float> weights) const {
     const std::vector<double> sums = raise(draw, inverses, weighing.exponents, weights);
-    if (multiply(factors_of(sums, weighing), weights)) divide_by_mean(weights);
+    if (multiply(factors_of(sums, weighing), weights)) divide_by_mean(ids_, tokens_, weights);
   }
 
  private:
@@ -125,10 +134,16 @@ class DrawnSamples {
     const float* losses = draw.weights.losses.data();
     const double* thresholds = draw.thresholds.data();
     const double per_loss = 1 / draw.weights.beta;
+    const auto threshold = [&](std::size_t i) {
+      const std::size_t of_class = class_of(stretch, i);
+      return draw.by_length == nullptr
+                 ? thresholds[of_class]
+                 : draw.by_length->of(of_class, classes_.length_of(stretch.ids[i]));
+    };
     float x[BlockSamples];
     for (std::size_t i = 0; i < stretch.count; ++i) {
-      x[i] = static_cast<float>(static_cast<double>(losses[stretch.ids[i]]) * per_loss -
-                                thresholds[class_of(stretch, i)]);
+      x[i] =
+          static_cast<float>(static_cast<double>(losses[stretch.ids[i]]) * per_loss - threshold(i));
     }
     inverse_chances(x, stretch.count, inverses.data() + stretch.first);
   }
@@ -146,7 +161,7 @@ class DrawnSamples {
       powers(inverses.data() + stretch.first, exponent, stretch.count, raised);
       double* sum = sums.data() + stretch.chunk * class_count_;
       for (std::size_t i = 0; i < stretch.count; ++i) {
-        sum[class_of(stretch, i)] += static_cast<double>(raised[i]);
+        sum[class_of(stretch, i)] += tokens_(stretch.ids[i]) * static_cast<double>(raised[i]);
       }
     });
     add_rows(sums, class_count_);
@@ -170,7 +185,9 @@ class DrawnSamples {
     return is_held_back;
   }
 
+  const ClassIndex& classes_;
   const Label* labels_;
+  TokenWeight tokens_;
   std::span<const SampleId> ids_;
   std::size_t class_count_;
   Chunks chunks_;
@@ -197,7 +214,7 @@ void weigh_samples(const ClassIndex& classes, std::span<const SampleId> ids, con
   const bool all_are_one = alike_in_class && all_are(weighing.lifts, 1);
   weights.resize(all_are_one ? 0 : ids.size());
   classes.visit([&](auto labels) {
-    const DrawnSamples drawn(labels, ids, classes.class_count(), workers);
+    const DrawnSamples drawn(classes, labels, ids, workers);
     if (all_are_one) {
       if (draw != nullptr) drawn.find_chances(*draw, inverses);
     } else if (alike_in_class) {

@@ -12,13 +12,14 @@ namespace rcap {
 
 /// A draw whose losses have not changed since.
 struct FreshDraw {
-  LossWeights weights;                 ///< what it was made with
-  std::span<const double> thresholds;  ///< what it left in its `DrawScratch`
+  LossWeights weights;                         ///< what it was made with
+  std::span<const double> thresholds;          ///< what it left in its `DrawScratch`
+  const TokenThresholds* by_length = nullptr;  ///< the same where samples have lengths
 };
 
 /// What decides over the weights of the samples of each class.
 struct ClassWeighing {
-  std::span<const std::int64_t> counts;  ///< how many were drawn
+  std::span<const std::int64_t> counts;  ///< how many tokens were drawn
   std::span<const float> lifts;
   std::span<const float> exponents;
 };
@@ -33,8 +34,8 @@ struct ClassWeighing {
 ///
 ///     lift of its class * (1 / chance) ^ exponent of its class, divided by the mean over the class
 ///
-/// (the second factor at most 10), divided by the mean over all samples. So weights average 1, and
-/// a learning rate means what it does without them.
+/// (the second factor at most 10), divided by the mean over all samples; means over tokens. So
+/// weights average 1, and a learning rate means what it does without them.
 ///
 /// @param ids       ascending
 /// @param draw      what these ids come from, to find `inverses`; nullptr where they are known

@@ -212,9 +212,12 @@ class FieldReader final : public StateFields {
     get_numbers(name, FieldType::Weights, values);
   }
 
-  void chances(std::string_view name, std::vector<InverseChance>& values) override {
-    expect(name, FieldType::Chances, values.size());
+  using StateFields::chances;
+  void chances(std::string_view name, std::vector<InverseChance>& values,
+               std::size_t count) override {
+    expect(name, FieldType::Chances, count);
     remember(values);
+    values.resize(count);
     input_.get(values.data(), values.size() * sizeof(InverseChance), quoted(name));
   }
 

@@ -74,7 +74,13 @@ class Encoder final : public StateFields {
     numbers(name, FieldType::Weights, values);
   }
 
-  void chances(std::string_view name, std::vector<InverseChance>& values) override {
+  using StateFields::chances;
+  void chances(std::string_view name, std::vector<InverseChance>& values,
+               std::size_t count) override {
+    if (values.size() != count) {
+      throw InternalError(
+          formatted("write_state_file: {} has {} values, not {}", name, values.size(), count));
+    }
     section(name, FieldType::Chances, values.size());
     sink_.put(values.data(), values.size() * sizeof(InverseChance));
   }

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include "base/formatted.hpp"
@@ -17,39 +18,45 @@ std::uint32_t key_of(float score) noexcept {
   return (bits >> 31) != 0 ? ~bits : bits | 0x80000000U;
 }
 
-/// A key, or half of one: all samples above it and the first `ties` samples equal to it
-/// are as many as asked for.
+/// A key, or half of one: all samples above it and the first of those equal to it, up to `ties`
+/// tokens, are as many as asked for.
 struct Threshold {
   std::uint32_t key;
   std::int64_t ties;
 };
 
-/// Goes down from the highest bucket until `count` samples are found, `count` > 0.
+/// Goes down from the highest bucket until `count` tokens are found, `count` > 0.
 Threshold find_bucket(const std::vector<std::int64_t>& histogram, std::int64_t count) {
   auto bucket = static_cast<std::uint32_t>(histogram.size() - 1);
   for (; histogram[bucket] < count; --bucket) count -= histogram[bucket];
   return {bucket, count};
 }
 
-/// How many scores have each upper half of a key.
-std::vector<std::int64_t> count_upper_halves(std::span<const float> scores) {
+/// What each sample counts.
+using Lengths = std::span<const std::uint32_t>;
+
+std::int64_t length_of(Lengths lengths, std::size_t i) { return lengths.empty() ? 1 : lengths[i]; }
+
+/// How many tokens have each upper half of a key.
+std::vector<std::int64_t> count_upper_halves(std::span<const float> scores, Lengths lengths) {
   std::vector<std::int64_t> histogram(1U << 16);
   for (std::size_t i = 0; i < scores.size(); ++i) {
     if (std::isnan(scores[i])) {
       throw InvalidArgument(
           formatted("top_scores: the score of sample {} is nan; scores must be numbers", i));
     }
-    ++histogram[key_of(scores[i]) >> 16];
+    histogram[key_of(scores[i]) >> 16] += length_of(lengths, i);
   }
   return histogram;
 }
 
-/// How many scores with the upper half `upper` have each lower half.
-std::vector<std::int64_t> count_lower_halves(std::span<const float> scores, std::uint32_t upper) {
+/// How many tokens with the upper half `upper` have each lower half.
+std::vector<std::int64_t> count_lower_halves(std::span<const float> scores, Lengths lengths,
+                                             std::uint32_t upper) {
   std::vector<std::int64_t> histogram(1U << 16);
-  for (const float score : scores) {
-    const std::uint32_t key = key_of(score);
-    if (key >> 16 == upper) ++histogram[key & 0xffffU];
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const std::uint32_t key = key_of(scores[i]);
+    if (key >> 16 == upper) histogram[key & 0xffffU] += length_of(lengths, i);
   }
   return histogram;
 }
@@ -57,22 +64,37 @@ std::vector<std::int64_t> count_lower_halves(std::span<const float> scores, std:
 }  // namespace
 
 SampleSet top_scores(std::span<const float> scores, std::int64_t count) {
-  if (count < 0 || count > static_cast<std::int64_t>(scores.size())) {
-    throw InvalidArgument(
-        formatted("top_scores: count is {}; it must lie between 0 and {}, the number of samples",
-                  count, scores.size()));
-  }
-  SampleSet top(static_cast<std::int64_t>(scores.size()));
-  const std::vector<std::int64_t> upper_halves = count_upper_halves(scores);
-  if (count == 0) return top;
+  return top_scores(scores, count, {});
+}
 
-  const Threshold upper = find_bucket(upper_halves, count);
-  const Threshold lower = find_bucket(count_lower_halves(scores, upper.key), upper.ties);
+SampleSet top_scores(std::span<const float> scores, std::int64_t tokens, Lengths lengths) {
+  const std::int64_t all = lengths.empty()
+                               ? std::ssize(scores)
+                               : std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  if (tokens < 0 || tokens > all) {
+    throw InvalidArgument(
+        formatted("top_scores: count is {}; it must lie between 0 and {}, the number of {}", tokens,
+                  all, lengths.empty() ? "samples" : "tokens"));
+  }
+  SampleSet top(std::ssize(scores));
+  const std::vector<std::int64_t> upper_halves = count_upper_halves(scores, lengths);
+  if (tokens == 0) return top;
+
+  const Threshold upper = find_bucket(upper_halves, tokens);
+  const Threshold lower = find_bucket(count_lower_halves(scores, lengths, upper.key), upper.ties);
   const std::uint32_t threshold = upper.key << 16 | lower.key;
-  std::int64_t ties = lower.ties;
+  const bool some_lie_above = lower.ties < tokens;
+  std::int64_t tied = 0;  // tokens so far
+  bool may_win = true;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const std::uint32_t key = key_of(scores[i]);
-    if (key > threshold || (key == threshold && ties-- > 0)) top.insert(static_cast<SampleId>(i));
+    if (key > threshold) top.insert(static_cast<SampleId>(i));
+    if (key != threshold || !may_win) continue;
+    const std::int64_t length = length_of(lengths, i);
+    const bool is_first = tied == 0 && !some_lie_above;
+    may_win = is_first || 2 * tied + length < 2 * lower.ties;  // its middle lies in the budget
+    tied += length;
+    if (may_win) top.insert(static_cast<SampleId>(i));
   }
   return top;
 }

@@ -1,5 +1,6 @@
 #include "rcap/core/weighted_draw.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "base/formatted.hpp"
 #include "core/draw_engine.hpp"
 #include "core/race_ranker.hpp"
+#include "core/token_draw.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
@@ -47,19 +49,83 @@ SampleSet draw_equally(const Groups& groups, const RandomStream& stream, std::in
   return Draw(groups, ranker, sample_count, counts, workers, scratch).run();
 }
 
+/// The same in tokens.
+template <Grouping Groups>
+SampleSet draw_tokens_equally(const Groups& groups, const RandomStream& stream,
+                              std::int64_t sample_count, const TokenTask& task,
+                              const Workers& workers) {
+  UniformRanker ranker(stream, bin_bits_for(sample_count, task.budgets.size()));
+  DrawScratch scratch;
+  return TokenDraw(groups, ranker, sample_count, task, workers, scratch).run();
+}
+
+std::int64_t tokens_of(const ClassIndex& classes, const SampleSet& samples) {
+  std::int64_t tokens = 0;
+  for (const SampleId id : samples.ids()) tokens += classes.length_of(id);
+  return tokens;
+}
+
+/// Whether to draw by tokens: if samples count differently, or not all may be drawn.
+bool needs_tokens(const ClassIndex& classes, const Candidates* candidates) {
+  return classes.has_lengths() || candidates != nullptr;
+}
+
+TokenTask task_of(const ClassIndex& classes, std::span<const std::int64_t> counts,
+                  const Candidates* candidates) {
+  TokenTask task{
+      .lengths = classes.lengths(), .budgets = counts, .available = classes.class_tokens()};
+  if (candidates == nullptr) return task;
+  task.available = candidates->tokens;
+  task.spent = candidates->spent;
+  task.candidates = candidates->samples;
+  return task;
+}
+
+std::int64_t longest_of(const ClassIndex& classes) {
+  return classes.has_lengths() ? std::ranges::max(classes.lengths()) : 1;
+}
+
+/// About how many samples of each class would be drawn down to the last one that matters, if all of
+/// it were candidates: where the bins should lie.
+std::vector<std::int64_t> expected_counts(const ClassIndex& classes, const TokenTask& task) {
+  std::vector<std::int64_t> counts(task.budgets.size());
+  for (std::size_t j = 0; j < counts.size(); ++j) {
+    const std::int64_t size = classes.class_sizes()[j];
+    const std::int64_t spent = task.spent.empty() ? 0 : task.spent[j];
+    const double tokens =
+        static_cast<double>(task.budgets[j] - spent) + static_cast<double>(task.longest) / 2;
+    const double part =
+        task.available[j] == 0 ? 0 : tokens / static_cast<double>(task.available[j]);
+    const auto count =
+        static_cast<std::int64_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(size));
+    // None and all would mean that nothing has to be ranked.
+    counts[j] = std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(size - 1, 1));
+  }
+  return counts;
+}
+
 }  // namespace
 
 SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
                         std::span<const std::int64_t> counts, const RandomStream& stream,
-                        const Workers& workers, DrawScratch* scratch) {
+                        const Workers& workers, DrawScratch* scratch,
+                        const Candidates* candidates) {
   check_weights(classes, weights);
-  check_counts("draw_weighted", classes.class_sizes(), counts);
+  check_counts("draw_weighted", classes.class_tokens(), counts);
   DrawScratch own;
   DrawScratch& used = scratch != nullptr ? *scratch : own;
   return classes.visit([&](auto labels) {
     const LabelGroups groups{labels.data()};
     RaceRanker ranker(classes, groups, weights, stream,
                       bin_bits_for(classes.sample_count(), counts.size()));
+    if (needs_tokens(classes, candidates)) {
+      TokenTask task = task_of(classes, counts, candidates);
+      task.longest = longest_of(classes);
+      const std::vector<std::int64_t> expected = expected_counts(classes, task);
+      ranker.aim_at(expected, used);
+      used.counts = expected;
+      return TokenDraw(groups, ranker, classes.sample_count(), task, workers, used).run();
+    }
     ranker.aim_at(counts, used);
     used.counts.assign(counts.begin(), counts.end());
     return Draw(groups, ranker, classes.sample_count(), counts, workers, used).run();
@@ -67,12 +133,35 @@ SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
 }
 
 SampleSet draw_per_class(const ClassIndex& classes, std::span<const std::int64_t> counts,
-                         const RandomStream& stream, const Workers& workers) {
-  check_counts("draw_per_class", classes.class_sizes(), counts);
+                         const RandomStream& stream, const Workers& workers,
+                         const Candidates* candidates) {
+  check_counts("draw_per_class", classes.class_tokens(), counts);
   return classes.visit([&](auto labels) {
-    return draw_equally(LabelGroups{labels.data()}, stream, classes.sample_count(), counts,
-                        workers);
+    const LabelGroups groups{labels.data()};
+    if (needs_tokens(classes, candidates)) {
+      return draw_tokens_equally(groups, stream, classes.sample_count(),
+                                 task_of(classes, counts, candidates), workers);
+    }
+    return draw_equally(groups, stream, classes.sample_count(), counts, workers);
   });
+}
+
+SampleSet draw_tokens(const ClassIndex& classes, std::int64_t tokens, const RandomStream& stream,
+                      const Workers& workers, const SampleSet* members) {
+  if (!classes.has_lengths()) {
+    return members != nullptr ? draw_from(*members, tokens, stream, workers)
+                              : draw_uniform(classes.sample_count(), tokens, stream, workers);
+  }
+  const std::array budgets{tokens};
+  const std::array available{members != nullptr ? tokens_of(classes, *members)
+                                                : classes.token_count()};
+  check_counts("draw_tokens", available, budgets);
+  const TokenTask task{.lengths = classes.lengths(),
+                       .budgets = budgets,
+                       .available = available,
+                       .candidates = members,
+                       .at_least_one = false};
+  return draw_tokens_equally(OneGroup{}, stream, classes.sample_count(), task, workers);
 }
 
 SampleSet draw_uniform(std::int64_t sample_count, std::int64_t count, const RandomStream& stream,

@@ -29,6 +29,9 @@ struct ClassLoss {
 /// The last seen loss of every sample (phi in the paper), clipped at a limit of its
 /// class: by default the largest initial loss of the class. Four bytes per sample.
 ///
+/// The loss of a sample with a length is the mean over its tokens, and counts in all sums as often
+/// as it has tokens.
+///
 /// Losses arrive in random order, so every additional array that `record` touched would cost a
 /// cache miss. It therefore only stores, and `clip` applies the limits later, in memory order.
 /// Every other function reads clipped losses.
@@ -102,8 +105,8 @@ class LossMemory {
     losses_[id] = std::min(losses_[id], class_limits_[class_id]);
     return is_above;
   }
-  /// Clips the members and counts those cut; for each class, the sum of `term(loss, place among the
-  /// members)`.
+  /// Clips the members and counts those cut; for each class, the sum of `term(id, loss times
+  /// tokens, place among the members)`.
   template <class Sum, class Term>
   std::vector<Sum> clip_and_sum(const SampleSet& samples, const Workers& workers, const Term& term);
   [[nodiscard]] float clipped(SampleId id, std::size_t class_id) const noexcept {

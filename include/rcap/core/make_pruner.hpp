@@ -92,6 +92,7 @@ struct MethodInfo {
   FirstPass (*first_pass)(const PrunerOptions&) = [](const PrunerOptions&) {
     return FirstPass::None;
   };
+  bool takes_lengths = false;  ///< its budget can be in tokens (`ClassIndex::with_lengths`)
   /// Lists its own options, not the common ones.
   void (*list_options)(OptionFields&, PrunerOptions&) = [](OptionFields&, PrunerOptions&) {};
   std::unique_ptr<Pruner> (*make)(const std::shared_ptr<const ClassIndex>&, const PrunerOptions&);
@@ -120,9 +121,16 @@ void list_options(OptionFields& fields, const MethodInfo& method, PrunerOptions&
 void set_options(const OptionFields& fields, const MethodInfo& method,
                  std::span<const GivenOption> given, Reader reader);
 
-/// Makes the pruner called `method`.
-/// @throws InvalidArgument  an unknown name (lists the known ones), an option out of
-///                          range, missing scores or recalls
+/// Makes a pruner.
+/// @throws InvalidArgument  an option out of range, missing scores or recalls, or lengths of
+/// samples
+///                          for a method that does not take any (names those that do)
+[[nodiscard]] std::unique_ptr<Pruner> make_pruner(const MethodInfo& method,
+                                                  const std::shared_ptr<const ClassIndex>& classes,
+                                                  const PrunerOptions& options);
+
+/// The same by the name of the method.
+/// @throws InvalidArgument  also an unknown name (lists the known ones)
 [[nodiscard]] std::unique_ptr<Pruner> make_pruner(std::string_view method,
                                                   const std::shared_ptr<const ClassIndex>& classes,
                                                   const PrunerOptions& options);

@@ -68,8 +68,12 @@ class Pruner {
   [[nodiscard]] const ClassIndex& classes() const noexcept { return *classes_; }
   /// "name=value" of each option that shapes selections.
   [[nodiscard]] std::vector<std::string> options() const;
-  /// How many samples a pruned epoch trains on.
-  [[nodiscard]] std::int64_t keep_count() const noexcept { return keep_count_; }
+  /// How many samples a pruned epoch trains on. If samples have lengths, about how many: what is
+  /// known in advance is `keep_tokens`.
+  [[nodiscard]] std::int64_t keep_count() const noexcept;
+  /// How many tokens a pruned epoch trains on, within one sample for each class; without lengths
+  /// every sample counts as one token.
+  [[nodiscard]] std::int64_t keep_tokens() const noexcept { return keep_tokens_; }
   /// The epoch last selected; -1 before the first.
   [[nodiscard]] std::int64_t epoch() const noexcept { return epoch_; }
   /// How many samples the current selection has; 0 before the first.
@@ -107,7 +111,8 @@ class Pruner {
   [[nodiscard]] virtual bool refreshes() const noexcept { return false; }
 
   /// How many batches a run of `epochs` will make, for a learning rate schedule of exactly
-  /// that length; empty if the method cannot tell in advance.
+  /// that length; empty if the method cannot tell in advance, as none can where samples have
+  /// lengths.
   /// @param epochs      0 to 2^31 - 1
   /// @param batch_size  at least 1
   /// @throws InvalidArgument  on other values
@@ -322,7 +327,7 @@ class Pruner {
   std::string method_;
   std::shared_ptr<const ClassIndex> classes_;
   CommonOptions options_;
-  std::int64_t keep_count_;
+  std::int64_t keep_tokens_;
   Workers workers_;
   std::int64_t epoch_ = -1;
   SampleSet selected_;

@@ -17,5 +17,11 @@ namespace rcap {
 /// Three passes over the scores; besides the result, a megabyte for two tables of counts.
 [[nodiscard]] SampleSet top_scores(std::span<const float> scores, std::int64_t count);
 
+/// The same of samples with lengths: in that order, the prefix whose tokens are nearest to
+/// `tokens`, the shorter of two that are equally near, but at least one sample unless that is 0.
+/// @param lengths  one per sample; empty: each counts as one token
+[[nodiscard]] SampleSet top_scores(std::span<const float> scores, std::int64_t tokens,
+                                   std::span<const std::uint32_t> lengths);
+
 }  // namespace rcap
 RCAP_API_END

@@ -8,6 +8,7 @@
 #include "rcap/core/export.hpp"
 #include "rcap/core/random_stream.hpp"
 #include "rcap/core/sample_set.hpp"
+#include "rcap/core/token_thresholds.hpp"
 
 RCAP_API_BEGIN
 namespace rcap {
@@ -32,6 +33,15 @@ struct DrawScratch {
   /// class was drawn. The probability of drawing a sample follows from it (`inclusion.hpp`).
   std::vector<double> thresholds;
   std::vector<double> guesses;  ///< per class, the expected threshold; empty after the first draw
+  TokenThresholds by_length;    ///< what `thresholds` is for samples without lengths
+};
+
+/// Some samples of every class, to draw from instead of all.
+struct Candidates {
+  const SampleSet* samples;
+  std::span<const std::int64_t> tokens;  ///< of these samples, per class
+  /// Tokens of each class that are taken in any case and count against its budget.
+  std::span<const std::int64_t> spent;
 };
 
 /// Draws `counts[j]` samples of every class j from softmax(phi / beta) over that
@@ -43,7 +53,12 @@ struct DrawScratch {
 /// reversed; it is exact to double precision at both ends of the uniform, and equal
 /// keys are told apart by the 64 random bits, which are never equal.
 ///
-/// @param counts  per class, 0 <= counts[j] <= class size
+/// If the samples have lengths, `counts` are tokens: of each class the prefix of that order is
+/// drawn whose tokens are nearest to its count, the shorter of two that are equally near, but at
+/// least one sample unless the count is 0. So the error is below one sample.
+///
+/// @param counts      per class, 0 <= counts[j] <= its tokens
+/// @param candidates  whom to draw from; nullptr: all
 /// @return the drawn samples of all classes
 /// @throws InvalidArgument  on lengths or counts out of range; names the class
 ///
@@ -52,18 +67,30 @@ struct DrawScratch {
 [[nodiscard]] SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
                                       std::span<const std::int64_t> counts,
                                       const RandomStream& stream, const Workers& workers = 1,
-                                      DrawScratch* scratch = nullptr);
+                                      DrawScratch* scratch = nullptr,
+                                      const Candidates* candidates = nullptr);
 
-/// Draws `counts[j]` samples of every class j, all members equally likely.
+/// Draws `counts[j]` samples (tokens, if they have lengths) of every class j, all members equally
+/// likely. Counts and candidates are those of `draw_weighted`.
 [[nodiscard]] SampleSet draw_per_class(const ClassIndex& classes,
                                        std::span<const std::int64_t> counts,
-                                       const RandomStream& stream, const Workers& workers = 1);
+                                       const RandomStream& stream, const Workers& workers = 1,
+                                       const Candidates* candidates = nullptr);
 
 /// Draws `count` of `sample_count` samples, all equally likely. For one stream the
 /// sets are nested: the draw of 10 is part of the draw of 20, which makes the draws
 /// of 0, 1, 2, ... samples the prefixes of one random permutation.
 [[nodiscard]] SampleSet draw_uniform(std::int64_t sample_count, std::int64_t count,
                                      const RandomStream& stream, const Workers& workers = 1);
+
+/// The same of samples with lengths: the prefix of that permutation whose tokens are nearest to
+/// `tokens`, the shorter of two that are equally near. Without lengths it is the draw above.
+///
+/// @param members  whom to draw from; nullptr: all
+/// @param tokens   0 to those of the members
+[[nodiscard]] SampleSet draw_tokens(const ClassIndex& classes, std::int64_t tokens,
+                                    const RandomStream& stream, const Workers& workers = 1,
+                                    const SampleSet* members = nullptr);
 
 /// Draws `count` of the members of a set, all equally likely; the sets are nested, too.
 [[nodiscard]] SampleSet draw_from(const SampleSet& members, std::int64_t count,

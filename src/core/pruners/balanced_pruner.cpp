@@ -38,7 +38,7 @@ BalancedPruner::BalancedPruner(std::shared_ptr<const ClassIndex> classes,
   check_options(options);
   const auto rule = rule_of(options.class_share);
   if (!rule) return;
-  wanted_.emplace(*rule, options.share, this->classes().class_sizes(), keep_count());
+  wanted_.emplace(*rule, options.share, this->classes().class_tokens(), keep_count());
   const std::size_t class_count = this->classes().class_sizes().size();
   lifts_.assign(class_count, 1.0F);
   if (!rcap::learns(options)) return;
@@ -78,7 +78,7 @@ void BalancedPruner::record_classes(std::span<const double> errors) {
 std::vector<double> BalancedPruner::class_means(const SampleSet& samples,
                                                 const Workers& workers) const {
   std::vector<double> means = memory_->class_sums(samples, workers);
-  const std::vector<std::int64_t> counts = classes().count_by_class(samples.ids());
+  const std::vector<std::int64_t> counts = classes().tokens_by_class(samples.ids());
   for (std::size_t j = 0; j < means.size(); ++j) {
     if (counts[j] > 0) means[j] /= static_cast<double>(counts[j]);
   }
@@ -98,20 +98,21 @@ void BalancedPruner::learn(const SampleSet& selected, const Workers& workers) {
 
 void BalancedPruner::make_selection(std::int64_t epoch, SampleSet& selected,
                                     const Workers& workers) {
-  const auto sizes = classes().class_sizes();
+  const auto sizes = classes().class_tokens();
   if (memory_) learn(selected, workers);
   const std::vector<double> shares =
       wanted_ ? wanted_->at(epoch) : std::vector<double>(sizes.size(), 1.0);
-  counts_ = split_budget(sizes, shares, keep_count());
-  if (wanted_) lifts_ = lifts_of(sizes, counts_, shares, options_.lift);
+  counts_ = split_budget(sizes, shares, keep_tokens());
   selected = draw_per_class(classes(), counts_, stream(Purpose::Selection, epoch), workers);
+  if (classes().has_lengths()) counts_ = classes().tokens_by_class(selected.ids(workers));
+  if (wanted_) lifts_ = lifts_of(sizes, counts_, shares, options_.lift);
 }
 
 void BalancedPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
                            std::vector<float>& weights) {
   if (!wanted_) return weights.clear();
   const std::vector<float> no_exponents(lifts_.size());
-  weigh_samples(classes(), ids, nullptr, {}, {classes().count_by_class(ids), lifts_, no_exponents},
+  weigh_samples(classes(), ids, nullptr, {}, {classes().tokens_by_class(ids), lifts_, no_exponents},
                 workers, weights);
 }
 

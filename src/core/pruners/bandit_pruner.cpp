@@ -60,6 +60,7 @@ void BanditPruner::record(std::span<const SampleId> ids, std::span<const float> 
 
 std::optional<std::int64_t> BanditPruner::plan_batches(std::int64_t epochs,
                                                        std::int64_t batch_size) const {
+  if (classes().has_lengths()) return std::nullopt;
   const bool first_is_full = options_.full_first_epoch && epochs > 0;
   return (first_is_full ? batches_of(classes().sample_count(), batch_size) : 0) +
          (first_is_full ? epochs - 1 : epochs) * batches_of(keep_count(), batch_size);
@@ -77,9 +78,8 @@ void BanditPruner::make_selection(std::int64_t epoch, SampleSet& selected, const
   const std::int64_t sample_count = classes().sample_count();
   const RandomStream random = stream(Purpose::Exploration, epoch);
   if (seen_.count() == 0) {
-    selected = options_.full_first_epoch
-                   ? SampleSet::all(sample_count)
-                   : draw_uniform(sample_count, keep_count(), random, workers);
+    selected = options_.full_first_epoch ? SampleSet::all(sample_count)
+                                         : draw_tokens(classes(), keep_tokens(), random, workers);
     return;
   }
   const std::int64_t round = (epoch - 1) / options_.period;
@@ -88,13 +88,13 @@ void BanditPruner::make_selection(std::int64_t epoch, SampleSet& selected, const
   const bool explores = options_.rule == BanditRule::EpsilonGreedy;
   const auto random_count =
       explores
-          ? static_cast<std::int64_t>(options_.epsilon * static_cast<double>(keep_count()) + 1e-6)
+          ? static_cast<std::int64_t>(options_.epsilon * static_cast<double>(keep_tokens()) + 1e-6)
           : 0;
-  selected = top_scores(scores(), keep_count() - random_count);
+  selected = top_scores(scores(), keep_tokens() - random_count, classes().lengths());
   if (random_count > 0) {
     SampleSet rest = SampleSet::all(sample_count);
     rest.subtract(selected);
-    selected.unite(draw_from(rest, random_count, random, workers));
+    selected.unite(draw_tokens(classes(), random_count, random, workers, &rest));
   }
 }
 

@@ -75,11 +75,11 @@ RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOp
   if (const auto limit = given_clip()) memory_.fix_limits(*limit);
   if (const auto loss = given_first_loss()) memory_.fill(*loss);
   if (const auto rule = rule_of(options.class_share)) {
-    wanted_.emplace(*rule, options.share, this->classes().class_sizes(), keep_count());
+    wanted_.emplace(*rule, options.share, this->classes().class_tokens(), keep_count());
   }
   if (!weighs()) return;
   const auto class_count = static_cast<std::size_t>(this->classes().class_count());
-  inverse_chances_.resize(static_cast<std::size_t>(keep_count()));
+  inverse_chances_.resize(chance_count());
   lifts_.assign(class_count, 1.0F);
   exponents_.assign(class_count, 0.0F);
   told_errors_.assign(class_count, 0.0F);
@@ -106,6 +106,11 @@ std::optional<float> RcapPruner::given_clip() const {
   return given_first_loss() ? std::optional(std::numeric_limits<float>::max()) : std::nullopt;
 }
 
+std::size_t RcapPruner::chance_count() const {
+  if (!classes().has_lengths()) return static_cast<std::size_t>(keep_count());
+  return static_cast<std::size_t>(selected().count());
+}
+
 void RcapPruner::list_state(StateFields& fields) {
   memory_.list_state(fields);
   if (can_start_later()) {
@@ -114,7 +119,7 @@ void RcapPruner::list_state(StateFields& fields) {
   }
   if (wanted_) wanted_->list_state(fields);
   if (!weighs()) return;
-  fields.chances("inverse_chances", inverse_chances_);
+  fields.chances("inverse_chances", inverse_chances_, chance_count());
   fields.losses("lifts", lifts_);
   fields.losses("exponents", exponents_);
   fields.flag("has_told_errors", has_told_errors_);
@@ -154,11 +159,11 @@ std::vector<double> RcapPruner::errors_over(const SampleSet& samples,
 
 std::vector<double> RcapPruner::class_errors(const Workers& workers) const {
   if (weighs() && epoch() < 0) {
-    return corrected_errors(losses_of_all(workers), classes().class_sizes(), workers);
+    return corrected_errors(losses_of_all(workers), classes().class_tokens(), workers);
   }
   if (weighs()) {
     return corrected_errors(memory_.class_losses(selected(), inverse_chances_, workers),
-                            classes().count_by_class(selected().ids(workers)), workers);
+                            classes().tokens_by_class(selected().ids(workers)), workers);
   }
   if (epoch() < 0) return errors_over(SampleSet::all(classes().sample_count()), workers);
   std::vector<double> errors = errors_over(selected(), workers);
@@ -171,15 +176,15 @@ std::vector<ClassLoss> RcapPruner::losses_of_all(const Workers& workers) const {
       memory_.class_sums(SampleSet::all(classes().sample_count()), workers);
   std::vector<ClassLoss> losses;
   for (std::size_t j = 0; j < sums.size(); ++j) {
-    losses.push_back({sums[j], static_cast<double>(classes().class_sizes()[j])});
+    losses.push_back({sums[j], static_cast<double>(classes().class_tokens()[j])});
   }
   return losses;
 }
 
 double RcapPruner::proportional_share(std::size_t class_id) const {
   const double keep_fraction =
-      static_cast<double>(keep_count()) / static_cast<double>(classes().sample_count());
-  return std::max(1.0, keep_fraction * static_cast<double>(classes().class_sizes()[class_id]));
+      static_cast<double>(keep_tokens()) / static_cast<double>(classes().token_count());
+  return std::max(1.0, keep_fraction * static_cast<double>(classes().class_tokens()[class_id]));
 }
 
 void RcapPruner::judge_starved_classes(std::vector<double>& errors, const Workers& workers) const {
@@ -187,7 +192,7 @@ void RcapPruner::judge_starved_classes(std::vector<double>& errors, const Worker
   const std::vector<std::int64_t> taken = classes().count_by_class(selected().ids());
   const std::vector<double> whole = errors_over(SampleSet::all(classes().sample_count()), workers);
   for (std::size_t j = 0; j < errors.size(); ++j) {
-    const auto size = static_cast<double>(classes().class_sizes()[j]);
+    const auto size = static_cast<double>(classes().class_tokens()[j]);
     if (taken[j] == 0 && size > 0) errors[j] = whole[j] * proportional_share(j) / size;
   }
 }
@@ -195,7 +200,7 @@ void RcapPruner::judge_starved_classes(std::vector<double>& errors, const Worker
 std::vector<double> RcapPruner::corrected_errors(std::vector<ClassLoss> losses,
                                                  std::span<const std::int64_t> counts,
                                                  const Workers& workers) const {
-  const auto sizes = classes().class_sizes();
+  const auto sizes = classes().class_tokens();
   const auto starves = [&](std::size_t j) { return counts[j] == 0 && sizes[j] > 0; };
   std::vector<double> taken(losses.size());
   for (std::size_t j = 0; j < losses.size(); ++j) {
@@ -212,7 +217,7 @@ std::vector<double> RcapPruner::corrected_errors(std::vector<ClassLoss> losses,
                                    : means_of(losses);
   if (wanted_) return errors;
   if (!has_told_errors_) {
-    errors = errors_on_new_data(errors, expected_visits(sizes, keep_count(), epoch() + 1),
+    errors = errors_on_new_data(errors, expected_visits(sizes, keep_tokens(), epoch() + 1),
                                 options_.robust.allowance);
   }
   std::ranges::transform(taken, errors, errors.begin(), std::multiplies<>());
@@ -235,19 +240,19 @@ std::vector<std::int64_t> RcapPruner::class_counts() const {
   } else {
     weights = share_weights(errors, epoch() + 1);
   }
-  return split_budget(classes().class_sizes(), weights, keep_count(), options_.min_per_class);
+  return split_budget(classes().class_tokens(), weights, keep_tokens(), options_.min_per_class);
 }
 
 std::vector<double> RcapPruner::share_weights(std::span<const double> errors,
                                               std::int64_t epoch) const {
   if (wanted_) return wanted_->at(epoch);
   if (is_robust()) return robust_weights(errors, options_.robust.focus);
-  const auto sizes = classes().class_sizes();
-  const auto sample_count = static_cast<double>(classes().sample_count());
+  const auto sizes = classes().class_tokens();
+  const auto token_count = static_cast<double>(classes().token_count());
   const bool by_size = options_.class_share != ClassShare::Group;
   std::vector<double> weights(errors.size());
   for (std::size_t j = 0; j < weights.size(); ++j) {
-    const double prior = by_size ? static_cast<double>(sizes[j]) / sample_count : 1.0;
+    const double prior = by_size ? static_cast<double>(sizes[j]) / token_count : 1.0;
     weights[j] = std::sqrt(prior * errors[j]);
   }
   return weights;
@@ -265,7 +270,7 @@ std::vector<double> RcapPruner::clip_and_judge(const SampleSet& samples, const W
   if (weighs()) {
     std::vector<ClassLoss> losses = memory_.clip(samples, inverse_chances_, workers);
     note_clipped(memory_.cut_count());
-    if (!are_weighed()) counts_ = classes().count_by_class(samples.ids(workers));
+    if (!are_weighed()) counts_ = classes().tokens_by_class(samples.ids(workers));
     return corrected_errors(std::move(losses), counts_, workers);
   }
   std::vector<double> sums = memory_.clip(samples, workers);
@@ -285,11 +290,12 @@ void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
       this->epoch() < 0 ? class_errors(workers) : clip_and_judge(selected, workers);
   if (wanted_ && knows_class_errors()) wanted_->learn(errors, this->epoch());
   const std::vector<double> weights = share_weights(errors, epoch);
-  const auto sizes = classes().class_sizes();
-  counts_ = split_budget(sizes, weights, keep_count(), options_.min_per_class);
+  const auto sizes = classes().class_tokens();
+  counts_ = split_budget(sizes, weights, keep_tokens(), options_.min_per_class);
   const LossWeights losses{memory_.stored_losses(), beta()};
   selected = draw_weighted(classes(), losses, counts_, stream(Purpose::Selection, epoch), workers,
                            &scratch_);
+  if (classes().has_lengths()) counts_ = classes().tokens_by_class(selected.ids(workers));
   if (!weighs()) return;
   lifts_ = lifts_of(sizes, counts_, weights, options_.robust.lift);
   exponents_ =
@@ -303,8 +309,11 @@ void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
   // A selection that came with a state brings its chances along: the losses of its draw may be
   // gone.
   const bool is_fresh = drawn_with_.has_value();
-  if (!is_fresh) counts_ = classes().count_by_class(ids);
-  const FreshDraw draw{{memory_.stored_losses(), drawn_with_.value_or(1)}, scratch_.thresholds};
+  if (!is_fresh) counts_ = classes().tokens_by_class(ids);
+  if (classes().has_lengths()) inverse_chances_.resize(ids.size());
+  const FreshDraw draw{{memory_.stored_losses(), drawn_with_.value_or(1)},
+                       scratch_.thresholds,
+                       classes().has_lengths() ? &scratch_.by_length : nullptr};
   weigh_samples(classes(), ids, is_fresh ? &draw : nullptr, inverse_chances_,
                 {counts_, lifts_, exponents_}, workers, weights);
   drawn_with_.reset();

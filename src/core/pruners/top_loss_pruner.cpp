@@ -13,7 +13,7 @@ TopLossPruner::TopLossPruner(std::shared_ptr<const ClassIndex> classes, const Co
       losses_(static_cast<std::size_t>(this->classes().sample_count())) {}
 
 void TopLossPruner::make_selection(std::int64_t, SampleSet& selected, const Workers&) {
-  selected = top_scores(losses_, keep_count());
+  selected = top_scores(losses_, keep_tokens(), classes().lengths());
 }
 
 void TopLossPruner::prefetch(std::span<const SampleId> ids) const {

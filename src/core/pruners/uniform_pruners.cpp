@@ -21,8 +21,8 @@ Rs2Pruner::Rs2Pruner(std::shared_ptr<const ClassIndex> classes, const CommonOpti
     throw InvalidArgument("rs2: stratified works with replacement only; use rs2-replace");
   }
   if (!options.stratified) return;
-  const auto sizes = this->classes().class_sizes();
-  counts_ = split_budget(sizes, std::vector<double>(sizes.begin(), sizes.end()), keep_count());
+  const auto sizes = this->classes().class_tokens();
+  counts_ = split_budget(sizes, std::vector<double>(sizes.begin(), sizes.end()), keep_tokens());
 }
 
 void Rs2Pruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
@@ -31,26 +31,27 @@ void Rs2Pruner::make_selection(std::int64_t epoch, SampleSet& selected, const Wo
   } else if (options_.stratified) {
     selected = draw_per_class(classes(), counts_, stream(Purpose::Selection, epoch), workers);
   } else {
-    selected = draw_uniform(classes().sample_count(), keep_count(),
-                            stream(Purpose::Selection, epoch), workers);
+    selected = draw_tokens(classes(), keep_tokens(), stream(Purpose::Selection, epoch), workers);
   }
 }
 
 std::vector<double> Rs2Pruner::class_weights(const Selection& selection, const Workers& workers) {
-  if (!options_.stratified) return Pruner::class_weights(selection, workers);
+  if (!options_.stratified || classes().has_lengths()) {
+    return Pruner::class_weights(selection, workers);
+  }
   return {counts_.begin(), counts_.end()};
 }
 
 SampleSet Rs2Pruner::block_of_permutation(std::int64_t epoch, const Workers& workers) const {
-  const std::int64_t size = classes().sample_count();
-  const std::int64_t blocks = (size + keep_count() - 1) / keep_count();
+  const std::int64_t size = classes().token_count();
+  const std::int64_t blocks = (size + keep_tokens() - 1) / keep_tokens();
   const RandomStream permutation = stream(Purpose::Permutation, epoch / blocks);
-  // The first m places of the permutation are the draw of m samples from its stream.
-  const auto first_places = [&](std::int64_t count) {
-    return draw_uniform(size, count, permutation, workers);
+  // The first m tokens of the permutation are the draw of m tokens from its stream.
+  const auto first_places = [&](std::int64_t tokens) {
+    return draw_tokens(classes(), tokens, permutation, workers);
   };
-  const std::int64_t begin = epoch % blocks * keep_count();
-  const std::int64_t end = begin + keep_count();
+  const std::int64_t begin = epoch % blocks * keep_tokens();
+  const std::int64_t end = begin + keep_tokens();
   SampleSet block = first_places(std::min(end, size));
   if (begin > 0) block.subtract(first_places(begin));
   if (end > size) block.unite(first_places(end - size));

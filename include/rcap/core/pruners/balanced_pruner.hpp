@@ -79,7 +79,7 @@ class BalancedPruner final : public Pruner {
 
   BalancedOptions options_;
   std::optional<WantedShares> wanted_;  ///< not for equal shares
-  std::vector<std::int64_t> counts_;    ///< of the classes in the last selection
+  std::vector<std::int64_t> counts_;    ///< tokens of the classes in the last selection
   std::vector<float> lifts_;            ///< of the classes, if there are weights
   // If it learns.
   std::optional<LossMemory> memory_;

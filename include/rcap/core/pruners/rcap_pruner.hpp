@@ -112,7 +112,7 @@ class RcapPruner final : public Pruner {
   /// remembered losses: as if it had kept its proportional share, at least one sample, at the mean
   /// loss of the class.
   [[nodiscard]] std::vector<double> class_errors(const Workers& workers = 1) const;
-  /// How many samples of each class the next epoch takes.
+  /// How many samples of each class the next epoch takes: tokens, if they have lengths.
   [[nodiscard]] std::vector<std::int64_t> class_counts() const;
   [[nodiscard]] const LossMemory& memory() const noexcept { return memory_; }
 
@@ -131,6 +131,8 @@ class RcapPruner final : public Pruner {
     return rcap::describe_options(options_);
   }
 
+  /// How many samples have a chance; they are those of the selection.
+  [[nodiscard]] std::size_t chance_count() const;
   [[nodiscard]] bool is_robust() const noexcept {
     return options_.class_share == ClassShare::Robust;
   }
@@ -139,7 +141,7 @@ class RcapPruner final : public Pruner {
                                                 const Workers& workers) const;
   void judge_starved_classes(std::vector<double>& errors, const Workers& workers) const;
   /// The errors of the classes for rules that correct for the draw (`weighs`).
-  /// @param counts  how many samples of each class these are the losses of
+  /// @param counts  how many tokens of each class these are the losses of
   [[nodiscard]] std::vector<double> corrected_errors(std::vector<ClassLoss> losses,
                                                      std::span<const std::int64_t> counts,
                                                      const Workers& workers) const;
@@ -183,7 +185,7 @@ class RcapPruner final : public Pruner {
   bool has_told_errors_ = false;
   bool has_started_ = false;  ///< first losses are known, if it can start later
   SampleSet known_;           ///< observed since the first selection, while it waits for losses
-  std::vector<std::int64_t> counts_;  ///< of the classes in the last selection
+  std::vector<std::int64_t> counts_;  ///< tokens of the classes in the last selection
   std::optional<double> drawn_with_;  ///< beta of a draw whose chances have not been found yet
 };
 

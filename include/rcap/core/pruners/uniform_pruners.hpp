@@ -23,7 +23,7 @@ struct Rs2Options {
 void list_options(OptionFields& fields, Rs2Options& options);
 
 /// RS2, repeated random sampling: a new random subset each epoch. Without replacement
-/// the epochs go through one random permutation in blocks of `keep_count`. A last block that
+/// the epochs go through one random permutation in blocks of `keep_tokens`. A last block that
 /// runs over the end continues at the start; then a new permutation begins.
 class Rs2Pruner final : public Pruner {
  public:
