@@ -23,6 +23,7 @@ PROGRAMS = {
     "batch_losses.py": {"needs": "torch"},
     "torchrun_loop.py": {"needs": "torch", "launcher": ["-m", "torch.distributed.run", "--standalone",
                                                         "--nproc-per-node=2"]},
+    "webdataset_loop.py": {"needs": "webdataset"},
     "lightning_loop.py": {"needs": "lightning"},
     "fabric_loop.py": {"needs": "lightning"},
     "hf_trainer.py": {"needs": "transformers"},

@@ -16,13 +16,15 @@ Under torch.distributed every rank makes the same selection and takes its part; 
 from .._report import Report
 from ._batch_sampler import PruningBatchSampler
 from ._data import Indexed, labels_of, with_ids
+from ._even_batches import EvenBatches
+from ._filtered import Filtered, FilterStage
 from ._initial_pass import initial_losses, refresh_losses
 from ._sampler import PruningSampler
 from ._sequences import sequence_losses
 from ._steps import total_steps
 
 __all__ = ["PruningSampler", "PruningBatchSampler", "Indexed", "with_ids", "labels_of", "initial_losses",
-           "refresh_losses", "sequence_losses", "total_steps", "Report"]
+           "refresh_losses", "sequence_losses", "total_steps", "Report", "Filtered", "FilterStage", "EvenBatches"]
 
 for _name in __all__:
     globals()[_name].__module__ = __name__  # where a reader looks for it, and pickles find it

@@ -39,7 +39,7 @@ class Observer:
     """
 
     def __init__(self, pruner: Pruner, ranks: Ranks, bad_losses: Literal["raise", "keep"],
-                 watch: Watch | None = None) -> None:
+                 watch: Watch | None = None, repeats: Literal["raise", "first"] | None = None) -> None:
         self._pruner = pruner
         self._ranks = ranks
         self._watch = watch
@@ -52,6 +52,10 @@ class Observer:
         self._log: LossLog | None = None
         self._refreshed: list[Observed] = []  # that the other ranks do not have yet
         self._is_plain = False  # whether a batch only has to be recorded; the first one of a pass is checked
+        # What to do with samples that a stream repeats. With a stream any rank may observe any sample of the epoch.
+        self.repeats = repeats
+        self._takes_repeats = False  # in this pass, of this rank
+        self._seen = np.empty(0, bool)  # of every sample, where a single rank takes repeats
         self._epoch = Epoch(-1, Phase.COMING, NOTHING)
 
     def __bool__(self) -> bool:
@@ -62,9 +66,16 @@ class Observer:
         """From now on losses belong to this epoch, or to the previous one if that was handed out completely."""
         self._epoch, self._is_plain = epoch, False
 
+    def take_repeats(self) -> None:
+        """For the rest of the pass, a sample that this rank has observed may come again, and counts no more."""
+        self._takes_repeats, self._is_plain = True, False
+
     def begin_pass(self, own: NDArray[np.int64]) -> None:
         """The pass hands out its part; this rank reports the losses of `own`, other ranks those of the rest."""
         self._log, self._is_plain, self._begun = None, False, 0
+        self._takes_repeats = self.repeats == "first"
+        if self._takes_repeats and self._ranks.size == 1:
+            self._seen = np.zeros(self._pruner.sample_count, bool)
         if self._ranks.size > 1:
             self._local.expect(own, repeats=self._epoch.part)
 
@@ -160,6 +171,8 @@ class Observer:
         """Records losses that are on the host; returns the epoch they belong to."""
         if self._before is not None and self._is_late(ids):
             return self._record_late(ids, losses)
+        if self._takes_repeats:
+            ids, losses = self._without_repeats(ids, losses)
         if self._epoch.batches == 0:
             self._look_at_first_batch(ids)
         if self._ranks.size > 1:
@@ -170,12 +183,15 @@ class Observer:
             self._tell(ids[sound], losses[sound])
         else:
             self._tell(ids, losses)
+        if self._takes_repeats and self._ranks.size == 1:
+            self._seen[ids] = True
         self._epoch.observed += len(ids)
         self._epoch.batches += 1
         if self._log is not None:
             self._log.add(ids, losses)
         else:
-            self._is_plain = self._ranks.size == 1 and not self._keeps_bad and self._watch is None
+            self._is_plain = (self._ranks.size == 1 and not self._keeps_bad and self._watch is None
+                              and not self._takes_repeats)
         return self._epoch
 
     def _tell(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
@@ -192,7 +208,7 @@ class Observer:
         if self._before is not None:
             self._report(self._before)
         self._epoch.first_batch = len(ids)
-        if self._ranks.size > 1 and len(ids) > 1:
+        if self._ranks.size > 1 and len(ids) > 1 and self.repeats is None:
             self._refuse_if_shared_out_twice(ids)
 
     def _refuse_if_shared_out_twice(self, ids: NDArray[Any]) -> None:
@@ -203,6 +219,32 @@ class Observer:
             raise InvalidArgument(
                 f"PruningSampler: the samples of this rank were sharded twice: the loader trains on one in {size} of "
                 f"them. {_HOW_TO_SHARE_ONCE}")
+
+    # ---- samples that a stream repeats
+
+    def _without_repeats(self, ids: NDArray[Any], losses: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The samples that this rank has not observed before. What is wrong otherwise, others say."""
+        sound = len(ids) == len(losses) and ids.dtype.kind in "iu"
+        if not sound or ((ids < 0) | (ids >= self._pruner.sample_count)).any():
+            return ids, losses
+        new = ~(self._local.was_observed(ids) if self._ranks.size > 1 else self._seen[ids])
+        first = np.zeros(len(ids), bool)
+        first[np.unique(ids, return_index=True)[1]] = True
+        return ids[new & first], losses[new & first]
+
+    def _once(self, ids: NDArray[np.int64], losses: NDArray[np.float32]) -> Observed:
+        """What several ranks have observed, each sample once."""
+        pending = np.zeros(self._pruner.sample_count, bool)
+        pending[self._pruner.pending_ids()] = True
+        first = np.sort(np.unique(ids, return_index=True)[1])
+        counts = first[pending[ids[first]]]
+        if len(counts) < len(ids) and self.repeats == "raise":
+            repeated = np.setdiff1d(np.arange(len(ids)), counts)
+            raise InvalidArgument(
+                f"PruningSampler: {len(repeated)} of {len(ids)} samples were observed by more than one rank, the first "
+                f"is {ids[repeated[0]]}; let each rank read its own shards, or give the filter repeats=\"first\" if "
+                "the stream repeats samples to fill up; nothing was recorded")
+        return ids[counts], losses[counts]
 
     # ---- samples that were left out
 
@@ -337,6 +379,8 @@ class Observer:
         if pruner.epoch < 0:  # an initial pass may have been sharded with repeats, or not at all
             ids, first = np.unique(ids, return_index=True)
             losses = losses[first]
+        elif self.repeats is not None:
+            ids, losses = self._once(ids, losses)
         if len(late_ids) > 0:  # before the newer ones
             self._tell_late(late_ids, late_losses)
         known = ~np.isnan(losses)

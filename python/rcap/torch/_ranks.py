@@ -49,6 +49,10 @@ class Ranks:
                 raise InvalidArgument(f"{where}: the ranks disagree on {name}: here it is {value}, but not on ranks "
                                       f"{others}; it must be the same on all")
 
+    def gather_number(self, number: int) -> list[int]:
+        """A number of each rank."""
+        return [number] if self.size == 1 else self._gather_numbers([number])[:, 0].tolist()
+
     def gather(self, parts: "Sequence[Observed]", progress: Mapping[str, int]) -> "list[Observed]":
         """The ids and losses of all ranks, whose numbers may differ; several pairs of arrays at once.
 
@@ -144,6 +148,14 @@ class LocalLosses:
         status = self._status[ids]
         handed_out: NDArray[np.bool_] = (status == self._EXPECTED) | (status == self._REPEAT)
         return ids[handed_out]
+
+    def was_observed(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these samples this rank has observed."""
+        if self._status is None:
+            return np.zeros(len(ids), bool)
+        status = self._status[ids]
+        observed: NDArray[np.bool_] = (status == self._OBSERVED) | (status == self._REPEATED)
+        return observed
 
     def owed(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Those of these samples whose loss this rank must report."""

@@ -10,10 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Sampler
 
-from .. import InvalidArgument, Pruner, StateMismatch
+from .. import Filter, InvalidArgument, Pruner, StateMismatch
 from .._report import Report
 from ._ahead import Ahead
 from ._batch_sampler import PruningBatchSampler
+from ._current_filter import CurrentFilter
 from ._data import Indexed, with_ids
 from ._epoch import NOTHING, Epoch, Phase
 from ._observer import Observer
@@ -70,6 +71,8 @@ class PruningSampler(Sampler[int]):
         self._group = group
         self._watch = Watch(pruner) if watch else None
         self._class_names = _names_of_classes(pruner.class_count, class_names)
+        self._stream_filter: CurrentFilter | None = None  # what a stream keeps, if it reads one instead of handing out
+        self._repeats: Literal["raise", "first"] | None = None  # what to do with samples that the stream repeats
         self.join()
 
     def join(self) -> None:
@@ -87,7 +90,7 @@ class PruningSampler(Sampler[int]):
 
     def _start(self) -> None:
         """Takes the epoch from the pruner, which may be in the middle of it."""
-        self._observer = Observer(self.pruner, self._ranks, self.bad_losses, self._watch)
+        self._observer = Observer(self.pruner, self._ranks, self.bad_losses, self._watch, self._repeats)
         self._ahead: Ahead | None = None
         self._epoch = Epoch(0, Phase.COMING, NOTHING, log_prior=self.pruner.log_prior())
         self._observer.begin_epoch(self._epoch)
@@ -174,6 +177,8 @@ class PruningSampler(Sampler[int]):
         elif self._epoch.phase is Phase.UNDER_WAY and self._epoch.batches == 0:
             return  # a loader has begun to fetch what the loop is about to train on
         self._epoch.phase, self._epoch.part = Phase.SELECTED, NOTHING
+        if self._stream_filter is not None:
+            self._begin_stream(self._stream_filter)
 
     def __len__(self) -> int:
         """How many samples the current pass yields on this rank; between passes, the next one.
@@ -195,7 +200,8 @@ class PruningSampler(Sampler[int]):
             return self._planned_length(epoch.number + 1)
         if epoch.phase is Phase.SELECTED:
             return self._share(len(epoch.ids) if self.hands_out == "whole" else self._pending_count())
-        return len(epoch.part)
+        # Of a stream only the ranks together are known.
+        return len(epoch.part) if self._stream_filter is None else self._share(len(epoch.part))
 
     def __iter__(self) -> Iterator[int]:
         return IdIterator.over(self._make_pass())
@@ -207,16 +213,41 @@ class PruningSampler(Sampler[int]):
     def _begin_pass(self) -> NDArray[np.int64]:
         """Begins a new pass; returns the samples that it hands out."""
         self._ranks.require_unchanged()
+        if self._stream_filter is not None:
+            raise InvalidArgument("PruningSampler: this sampler filters a stream, which says what comes next; give the "
+                                  "loader no sampler")
         if self._epoch.phase is Phase.COMING:
             self._enter(self.epoch)
         elif self._epoch.phase is Phase.HANDED_OUT and self.counts_epochs:
             self._enter(self.epoch + 1)
         else:
             self.synchronize()
-        epoch = self._epoch
-        ids = epoch.ids if self.hands_out == "whole" else self._remaining()
+        ids = self._handed_out()
         own = ids[self._ranks.rank::self._ranks.size]
         return self._hand_out(self._part(ids), own)
+
+    def _filter_stream(self, repeats: Literal["raise", "first"]) -> CurrentFilter:
+        """From now on `set_epoch` tells a stream what to keep, and any rank may observe any sample of the epoch."""
+        _require_word("repeats", repeats, "raise", "first")
+        if self._batch_size is not None:
+            raise InvalidArgument("PruningSampler: batch_size leaves out what fills no batch, but a stream decides "
+                                  "where that is; make the sampler without it")
+        if self._stream_filter is None:
+            self._stream_filter = CurrentFilter()
+        self._repeats = self._observer.repeats = repeats
+        return self._stream_filter
+
+    def _begin_stream(self, current: CurrentFilter) -> None:
+        """Begins a pass of all ranks through a stream."""
+        self._ranks.require_unchanged()
+        self.synchronize()
+        ids = self._handed_out()
+        self._hand_out(ids, ids)
+        current.put(Filter(self.epoch, self.pruner.sample_count, ids))
+
+    def _handed_out(self) -> NDArray[np.int64]:
+        """What the ranks together train on in a pass that begins now."""
+        return self._epoch.ids if self.hands_out == "whole" else self._remaining()
 
     def _hand_out(self, part: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
         self._epoch.begin_pass(part)
@@ -457,11 +488,27 @@ class PruningSampler(Sampler[int]):
 
     def _enter(self, number: int) -> None:
         self.synchronize()
+        if self._stream_filter is not None:
+            self._tell_what_is_missing()
         self._observer.end_epoch()
         self._select(number)
         if self._epoch.clipped_part > 0.9:
             warnings.warn(f"over 90 % of the losses of the last epoch were clipped, so {self.pruner.method} cannot "
                           "tell its samples apart; give a larger clip=, or \"none\"", RuntimeWarning, stacklevel=4)
+
+    def _tell_what_is_missing(self) -> None:
+        """Warns if a stream has ended and samples that its epoch keeps were never observed."""
+        epoch, missing = self._epoch, self._pending_count()
+        if epoch.phase is not Phase.UNDER_WAY or missing == 0:
+            return
+        if missing < len(epoch.ids):
+            cause = "do loader and stream read every shard, also the last batch?"
+        elif self.pruner.learns:
+            cause = "call sampler.observe(ids, losses) for every batch"
+        else:
+            return
+        warnings.warn(f"epoch {epoch.number}: {missing} of {len(epoch.ids)} samples that it keeps were never observed, "
+                      f"the first is {self.pruner.pending_ids()[0]}: {cause}", RuntimeWarning, stacklevel=4)
 
     def _select(self, number: int) -> None:
         ahead, self._ahead = self._ahead, None
@@ -535,13 +582,14 @@ class PruningSampler(Sampler[int]):
             raise InvalidArgument("PruningSampler: this rank holds losses that the others do not have; call "
                                   "synchronize() on all ranks before you copy it")
         kept = self.__dict__.copy()
-        for name in ("_ranks", "_observer", "_group"):
+        for name in ("_ranks", "_observer", "_group", "_stream_filter", "_repeats"):
             del kept[name]
         return kept
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
         self._group = None
+        self._stream_filter = self._repeats = None  # the stream goes on with the original
         self._ranks = Ranks(None)
         self._observer = Observer(self.pruner, self._ranks, self.bad_losses, self._watch)
         self._observer.begin_epoch(self._epoch)
