@@ -35,6 +35,7 @@ from . import InvalidArgument, Pruner, StateMismatch
 from .torch import Indexed, PruningSampler, initial_losses, refresh_losses, sequence_losses, with_ids
 from .torch._initial_pass import loader_of_this_rank
 from .torch._sequences import mean_of_each, sequence_of_each_token
+from .torch._shared import PrunerSource
 from .torch._steps import keeps_length, wants_initial_losses
 
 
@@ -109,7 +110,8 @@ class PruningMixin(Trainer):
     `sample_losses`, override it, or give a `compute_loss_func` that returns one loss for each sample.
 
     Args:
-        pruner: Selects the samples; made with the labels of `train_dataset`, in its order.
+        pruner: Selects the samples; made with the labels of `train_dataset`, in its order. Or a function that makes it,
+            once for all ranks of a host.
         sample_losses: A function that is called in place of the method of this name.
         batch_losses: Whether only the mean loss of each batch is observed, which Trainer computes as without pruning:
             for fused kernels, which return no logits (`PruningSampler.observe_batch`).
@@ -124,20 +126,21 @@ class PruningMixin(Trainer):
     # What compute_loss returns is the mean of a batch: Trainer divides it by its accumulation steps.
     loss_is_scaled_for_ga = False
 
-    def __init__(self, *args: Any, pruner: Pruner, watch: bool = False,
+    def __init__(self, *args: Any, pruner: PrunerSource, watch: bool = False,
                  sample_losses: Callable[[torch.nn.Module, dict[str, Any]], tuple[Any, ...]] | None = None,
                  batch_losses: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._batch_losses = batch_losses
-        self._check_arguments(pruner)
         if sample_losses is not None:
             setattr(self, "sample_losses", sample_losses)  # noqa: B010  (mypy lets no one assign to a method)
-        if batch_losses and pruner.learns and not pruner.averages_batches:
-            pruner.average_batches()
         dropped = self.args.train_batch_size if self.args.dataloader_drop_last else None
         # Trainer counts the epochs, and after resuming it skips the batches that are done, without loading them.
         self.sampler = PruningSampler(pruner, batch_size=dropped, hands_out="whole", counts_epochs=False,
                                       watch=watch)
+        pruner = self.sampler.pruner
+        self._check_arguments(pruner)
+        if batch_losses and pruner.learns and not pruner.averages_batches:
+            pruner.average_batches()
 
     def _check_arguments(self, pruner: Pruner) -> None:
         dataset: Any = self.train_dataset

@@ -26,9 +26,10 @@ from torch import Tensor
 from torch.distributed import ProcessGroup
 from torch.utils.data import DataLoader, DistributedSampler
 
-from . import InvalidArgument, Pruner, StateMismatch
+from . import InvalidArgument, StateMismatch
 from . import torch as rcap_torch
 from .torch._initial_pass import initial_losses, loader_of_this_rank
+from .torch._shared import PrunerSource
 from .torch._steps import keeps_length, wants_initial_losses
 
 try:
@@ -50,7 +51,9 @@ class PruningSampler(rcap_torch.PruningSampler):
     It may be made before the devices are started. Give it to the training loader and to `PruningCallback`.
     """
 
-    def __init__(self, pruner: Pruner, *, batch_size: int | None = None, group: ProcessGroup | None = None,
+    _JOINS_LATER = True
+
+    def __init__(self, pruner: PrunerSource, *, batch_size: int | None = None, group: ProcessGroup | None = None,
                  watch: bool = False, class_names: Sequence[str] | None = None) -> None:
         super().__init__(pruner, batch_size=batch_size, group=group, counts_epochs=False, watch=watch,
                          class_names=class_names)
@@ -99,12 +102,12 @@ class PruningCallback(Callback):
                 "pruner counts them as trained; find the size without the callback, on the whole data")
         # A search for the learning rate trains in on_fit_start: initial losses must come before that.
         trainer.callbacks = [self, *others]  # type: ignore[attr-defined]
+        self.sampler.join()
         reloads = trainer.reload_dataloaders_every_n_epochs  # type: ignore[attr-defined]  # a connector sets it
         if not keeps_length(self.sampler.pruner) and reloads != 1:
             raise InvalidArgument(
                 f"PruningCallback: the epochs of {self.sampler.pruner.method} differ in length, but Lightning asks for "
                 "the length once; give the Trainer reload_dataloaders_every_n_epochs=1")
-        self.sampler.join()
         if self.sampler.rank_count != trainer.world_size:
             raise InvalidArgument(
                 f"PruningCallback: the Trainer has {trainer.world_size} processes, but torch.distributed has "

@@ -1,6 +1,9 @@
 """What every rank of test_distributed.py runs, under torchrun: the jobs named, one after the other."""
 
 import contextlib
+import copy
+import functools
+import gc
 import itertools
 import os
 import pathlib
@@ -13,9 +16,9 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 import rcap
-from rcap.torch import Indexed, PruningSampler, initial_losses
+from rcap.torch import Indexed, PruningSampler, _host, initial_losses
 from ranks import of_all_ranks
-from training import BATCH, DYNAMIC, EPOCHS, LABELS, Stopped, losses_of, make_sampler, train
+from training import BATCH, DYNAMIC, EPOCHS, LABELS, Stopped, given, losses_of, make_sampler, train
 
 POINTS = {
     "start": [lambda epoch, done, batches: epoch == 1 and done == 0],
@@ -32,8 +35,21 @@ def together(seen):
     return {epoch: [id for part in found for batch in part.get(epoch, []) for id in batch] for epoch in epochs}
 
 
-def fresh(method):
-    return PruningSampler(rcap.make_pruner(method, LABELS, pruning_rate=0.6, seed=5, **DYNAMIC[method]))
+def make_pruner(method):
+    return rcap.make_pruner(method, LABELS, pruning_rate=0.6, seed=5, **DYNAMIC[method])
+
+
+def fresh(method, **options):
+    return PruningSampler(given(lambda: make_pruner(method)), **options)
+
+
+def state_of(sampler):
+    """The state that rank 0 has: all of them load it."""
+    return of_all_ranks(sampler.state_dict())[0]
+
+
+def pruner_state(sampler):
+    return state_of(sampler)["pruner"].numpy().tobytes()
 
 
 def run_matrix(_):
@@ -47,14 +63,14 @@ def run_matrix(_):
             for stop in stops:
                 with contextlib.suppress(Stopped):
                     train(sampler, workers, stop, first)
-                state = sampler.state_dict()
+                state = state_of(sampler)
                 sampler = fresh(method)
                 sampler.load_state_dict(state)
                 first = sampler.epoch
             rest = together(train(sampler, workers, None, first))
             where = (method, workers, point)
             assert sorted(rest.get(2, [])) == sorted(expected.get(2, [])), where
-            assert sampler.pruner.state() == whole.pruner.state(), where
+            assert pruner_state(sampler) == pruner_state(whole), where
 
 
 def run_once(folder):
@@ -84,7 +100,7 @@ def go_on(folder):
         sampler.load_state_dict(torch.load(folder / f"{method}-middle.pt"))
         train(sampler, 0, None, sampler.epoch)
         expected = torch.load(folder / f"{method}-3.pt")["state"]
-        assert sampler.pruner.state() == expected, method
+        assert pruner_state(sampler) == expected, method
 
 
 def crash_once(folder):
@@ -112,13 +128,13 @@ def crash_once(folder):
     assert killed_before
     whole = make_sampler("rcap")
     train(whole)
-    assert sampler.pruner.state() == whole.pruner.state()
+    assert pruner_state(sampler) == pruner_state(whole)
 
 
 def refused(action, text):
     try:
         action()
-    except rcap.InvalidArgument as error:
+    except rcap.Error as error:
         assert text in str(error), error
     else:
         raise AssertionError(f"nobody said: {text}")
@@ -128,7 +144,7 @@ def disagree(folder):
     """Ranks with different seeds, options or labels find out at once; so do ranks that load different states."""
     rank = dist.get_rank()
     refused(lambda: PruningSampler(rcap.RS2(LABELS, seed=rank)),
-            "the ranks disagree on options: here it is pruning_rate")
+            "the ranks disagree on options: rank 0 has seed=0, rank 1 has seed=1; they must be the same")
     refused(lambda: PruningSampler(rcap.RCAP(LABELS, beta=1 + rank)), "the ranks disagree on options")
     refused(lambda: PruningSampler(rcap.RS2(np.roll(LABELS, rank))), "the ranks disagree on labels")
     judge = PruningSampler(rcap.RCAP(LABELS, class_share="robust", initial_loss="log-c"))
@@ -168,7 +184,7 @@ def mistakes(folder):
 
 def late(folder):
     """Losses that come after the next epoch was asked for are known to all ranks in the end."""
-    sampler, twin = make_sampler("ucb"), rcap.make_pruner("ucb", LABELS, pruning_rate=0.6, seed=5, **DYNAMIC["ucb"])
+    sampler, twin = make_sampler("ucb"), make_pruner("ucb")
     first = list(sampler)
     sampler.observe(first[:-BATCH], losses_of(first[:-BATCH], 0))
     second = list(sampler)  # a loader that fetches ahead begins the next epoch
@@ -184,12 +200,12 @@ def late(folder):
     ids = twin.select(1).ids
     twin.observe_late(behind, losses_of(behind, 0).numpy())
     twin.observe(ids, losses_of(ids, 1).numpy())
-    assert sampler.pruner.state() == twin.state() and sampler.epoch == 1 and sampler.epoch_done
+    assert pruner_state(sampler) == twin.state() and sampler.epoch == 1 and sampler.epoch_done
 
 
 def skips(folder):
     """A loss that is not finite is left out on all ranks, where that is asked for."""
-    sampler = PruningSampler(make_sampler("ucb").pruner, bad_losses="keep")
+    sampler = fresh("ucb", bad_losses="keep")
     ids = list(sampler)
     losses = losses_of(ids, 0)
     if dist.get_rank() == 1:
@@ -244,12 +260,12 @@ def initial_pass(folder):
     data = Indexed(TensorDataset(torch.arange(len(LABELS)).float()[:, None] / 100, torch.from_numpy(LABELS)))
     states = []
     for sampler_of in (lambda: None, lambda: DistributedSampler(data, shuffle=False)):
-        sampler = PruningSampler(rcap.RCAP(LABELS, initial_loss="forward"))
+        sampler = PruningSampler(given(lambda: rcap.RCAP(LABELS, initial_loss="forward")))
         loader = DataLoader(data, sampler=sampler_of(), batch_size=10)
         initial_losses(model, loader, sampler)
         assert sampler.pruner.pending_count == 0
         sampler.set_epoch(0)
-        states.append(sampler.pruner.select(0).ids.tolist())
+        states.append(sorted(itertools.chain(*of_all_ranks(list(sampler)))))
     assert len(DistributedSampler(data)) * dist.get_world_size() > len(LABELS)  # there were repeats
     assert states[0] == states[1]
 
@@ -262,7 +278,7 @@ def too_early(_):
 def watch(folder):
     """All ranks report the same, as one process would that sees all losses; a rank may ask alone."""
     sampler = make_sampler("rcap", watch=True)
-    alone, times = fresh("rcap").pruner, np.zeros(len(LABELS), int)
+    alone, times = make_pruner("rcap"), np.zeros(len(LABELS), int)
     alone.observe(np.arange(len(LABELS)), losses_of(np.arange(len(LABELS)), 7).numpy())
     for epoch in range(EPOCHS):
         sampler.set_epoch(epoch)
@@ -282,8 +298,8 @@ def watch(folder):
     assert report.repeats == times.sum() / (times > 0).sum()
     for number, loss in enumerate(report.class_losses):
         assert abs(loss - losses[LABELS[selected] == number].mean()) < 1e-6, number
-    resumed = PruningSampler(fresh("rcap").pruner, watch=True)
-    resumed.load_state_dict(sampler.state_dict())
+    resumed = fresh("rcap", watch=True)
+    resumed.load_state_dict(state_of(sampler))
     assert resumed.report().as_dict() == report.as_dict()
 
 
@@ -295,7 +311,7 @@ def refreshes(_):
     """Each rank refreshes its part of what the epoch left out; together they know what one process would."""
     options = {"epochs": 10, "hidden": 0.5, "confidence": 0.5}
     alone = rcap.Kakurenbo(LABELS, seed=5, **options)
-    sampler = PruningSampler(rcap.Kakurenbo(LABELS, seed=5, **options))
+    sampler = PruningSampler(given(lambda: rcap.Kakurenbo(LABELS, seed=5, **options)))
     for epoch in range(EPOCHS):
         sampler.set_epoch(epoch)
         for batch in torch.tensor(list(sampler)).split(BATCH):
@@ -313,17 +329,141 @@ def refreshes(_):
         sampler.observe_refreshed(own, losses_of(own, epoch))
         assert len(sampler.refresh_ids) == 0
         sampler.synchronize()
-        assert sampler.pruner.state() == alone.state(), epoch
+        assert pruner_state(sampler) == alone.state(), epoch
+
+
+def shares(_):
+    """One rank of a host makes the pruner, the others read what it selects, and know what a loop asks for."""
+    made = []
+
+    def make(method, options):
+        made.append(method)
+        return rcap.make_pruner(method, LABELS, pruning_rate=0.6, seed=5, **options)
+
+    plans = {**DYNAMIC, "dropout": {"epochs": 4, "rule": "srd"}, "kakurenbo": {"epochs": 3},
+             "infobatch": {"epochs": 3, "batch_size": 16}, "seta": {"epochs": 3}}
+    for method, options in plans.items():
+        sampler = PruningSampler(functools.partial(make, method, options))
+        alone = rcap.make_pruner(method, LABELS, pruning_rate=0.6, seed=5, **options)
+        for epochs, batch_size in itertools.product((0, 1, 2, 3, 4, 9), (1, 7, 16)):
+            found = sampler.pruner.planned_batches(epochs, batch_size)
+            assert found == alone.planned_batches(epochs, batch_size), (method, epochs, batch_size)
+        known = [(each.method, each.options, each.keep_count, each.pending_ids().tolist(), each.log_prior().tolist())
+                 for each in (sampler.pruner, alone)]
+        assert known[0] == known[1]
+    leads = isinstance(sampler.pruner, rcap.Pruner)
+    assert made == (list(plans) if leads else [])
+    assert of_all_ranks(leads) == [True, False, True][:dist.get_world_size()]
+    if leads:
+        return
+    try:
+        sampler.pruner.select(0)
+    except AttributeError as error:
+        assert "pruner.select: rank 0 holds the pruner of this host" in str(error)
+    else:
+        raise AssertionError("selected")
+
+
+def share_mistakes(_):
+    """What goes wrong where the pruner is, all ranks are told."""
+    refused(lambda: PruningSampler(lambda: rcap.RCAP(LABELS, pruning_rate=2)), "pruning_rate is 2")
+    refused(lambda: PruningSampler(lambda: LABELS), "the pruner is ndarray; give a pruner, such as")
+    own = [lambda: rcap.RS2(LABELS), rcap.RS2(LABELS)][dist.get_rank() % 2]
+    refused(lambda: PruningSampler(own), "the ranks disagree on whether it is given a function")
+    sampler = fresh("ucb")
+    refused(lambda: sampler.observe_classes([1, 2]), "observe_classes")
+    refused(lambda: sampler.load_state_dict({"pruner": torch.empty(0, dtype=torch.uint8)}), "load what rank 0 saved")
+    refused(lambda: sampler.load_state_dict(state_of(fresh("rs2"))), "rs2")
+    sampler.set_epoch(0)
+    assert len(list(sampler)) > 0
+
+
+def share_copies(_):
+    """A copy of a sampler goes on as the original."""
+    whole = train(make_sampler("rcap"))
+    sampler = make_sampler("rcap")
+    with contextlib.suppress(Stopped):
+        train(sampler, 0, POINTS["middle"][0])
+    copied = copy.deepcopy(sampler)
+    train(sampler, 0, None, 1)
+    rest = train(copied, 0, None, 1)
+    assert rest[2] == whole[2] and pruner_state(copied) == pruner_state(sampler)
+
+
+def memory_of_host():
+    """In bytes, what all ranks together hold: of a page that several share, each counts its part."""
+    gc.collect()
+    dist.barrier()
+    lines = pathlib.Path("/proc/self/smaps_rollup").read_text().splitlines()
+    own = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    total = torch.tensor(own)
+    dist.all_reduce(total)
+    return int(total)
+
+
+def most_memory(sampler):
+    """The largest memory of the host in two epochs."""
+    found = []
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        handed_out = sampler._make_pass().batches(4096, False)  # without a loader, which would be most of the time
+        found.append(memory_of_host())
+        for ids in handed_out:
+            sampler.observe(ids, torch.ones(len(ids)))
+        found.append(memory_of_host())
+        sampler.synchronize()
+    return max(*found, memory_of_host())
+
+
+def memory(_):
+    """Ranks that share a pruner hold hardly more together than one rank alone."""
+    count = 10_000_000
+    make = functools.partial(make_large_pruner, count)
+    fresh("rcap")  # whatever a first sampler loads
+    alone = dist.new_group([0])
+    before = memory_of_host()
+    # One rank trains on everything, the others wait beside it.
+    sampler = PruningSampler(make(), group=alone) if dist.get_rank() == 0 else Idle()
+    of_one = most_memory(sampler) - before
+    del sampler
+    before = memory_of_host()
+    of_all = most_memory(PruningSampler(make)) - before
+    assert of_one > 6 * count  # it was seen
+    assert of_all < 1.3 * of_one, (of_all, of_one)
+    if dist.get_rank() == 0:
+        print(f"memory of one rank {of_one / 1e6:.1f} MB, of {dist.get_world_size()} that share {of_all / 1e6:.1f} MB")
+
+
+def make_large_pruner(count):
+    return rcap.RCAP((np.arange(count) % 1000).astype(np.int16), pruning_rate=0.9)
+
+
+class Idle:
+    """In place of a sampler, on a rank that does nothing."""
+
+    def _make_pass(self):
+        return self
+
+    def batches(self, *_):
+        return iter(())
+
+    def __getattr__(self, name):
+        return lambda *_: None
 
 
 JOBS = {"once": run_once, "stop": stop_in_the_middle, "go-on": go_on, "crash": crash_once, "disagree": disagree,
         "mistakes": mistakes, "late": late, "skips": skips, "ahead": ahead, "shared twice": shared_twice,
         "lengths": lengths, "initial": initial_pass, "watch": watch, "refreshes": refreshes,
-        "early": too_early, "matrix": run_matrix}
+        "early": too_early, "matrix": run_matrix, "shares": shares, "share mistakes": share_mistakes,
+        "share copies": share_copies,
+        "memory": memory}
 
 if __name__ == "__main__":
     made_before = PruningSampler(rcap.RS2(LABELS))
     dist.init_process_group("gloo")
+    if "RCAP_TEST_HOSTS" in os.environ:  # as if so many ranks ran on each host
+        ranks_per_host = int(os.environ["RCAP_TEST_HOSTS"])
+        _host.identity = lambda: f"host {dist.get_rank() // ranks_per_host}"
     dist.barrier()  # a rank that ends at once would close connections that the others have yet to make
     for job in sys.argv[2:]:
         JOBS[job](pathlib.Path(sys.argv[1]))

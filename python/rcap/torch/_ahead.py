@@ -5,17 +5,17 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from ._epoch import Epoch
+from ._epoch import Chosen
 
 
 class Ahead:
-    """An epoch that is selected in its own thread."""
+    """What an epoch trains on, selected in its own thread."""
 
-    def __init__(self, number: int, make: Callable[[int], Epoch]) -> None:
+    def __init__(self, number: int, make: Callable[[int], Chosen]) -> None:
         self._pool = concurrent.futures.ThreadPoolExecutor(1, "rcap-select")
         self._made = self._pool.submit(make, number)
 
-    def result(self) -> Epoch:
+    def result(self) -> Chosen:
         self._pool.shutdown()
         return self._made.result()
 
@@ -25,9 +25,9 @@ class Ahead:
 
 @dataclasses.dataclass
 class _Made:
-    """Returns an epoch that is already selected."""
+    """Returns what is already selected."""
 
-    epoch: Epoch
+    chosen: Chosen
 
-    def __call__(self, number: int) -> Epoch:
-        return self.epoch
+    def __call__(self, number: int) -> Chosen:
+        return self.chosen

@@ -3,11 +3,13 @@
 import dataclasses
 import enum
 import functools
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from .. import Pruner
 from .._core import _gather_weights, _weigh_in_order
 from ._device_losses import copied_to
 
@@ -30,6 +32,23 @@ def _even_factors(count: int) -> torch.Tensor:
 
 
 @dataclasses.dataclass(eq=False)
+class Chosen:
+    """What a pruner chose for an epoch, as it tells it to the ranks that share it."""
+
+    number: int
+    selection: Any = None
+    clipped_part: float = 0.0
+    log_prior: NDArray[np.float64] = dataclasses.field(default_factory=lambda: NO_PRIOR)
+    class_counts: NDArray[np.int64] | None = None
+
+    def epoch_of(self, pruner: Pruner) -> "Epoch":
+        selection = self.selection
+        weights = None if selection.weights is None else torch.from_numpy(selection.weights)
+        return Epoch(self.number, Phase.SELECTED, selection.ids, weights, pruner.sample_count, self.clipped_part,
+                     selection.rate_factor, self.log_prior, self.class_counts)
+
+
+@dataclasses.dataclass(eq=False)
 class Epoch:
     """What an epoch trains on, and what has been handed out and observed of it."""
 
@@ -41,10 +60,12 @@ class Epoch:
     clipped_part: float = 0.0  # of the losses that its selection follows
     rate_factor: float = 1.0  # of the learning rate
     log_prior: NDArray[np.float64] = dataclasses.field(default_factory=lambda: NO_PRIOR)  # up to and with this epoch
+    class_counts: NDArray[np.int64] | None = None  # of what all ranks train on, where labels are not at hand
     part: NDArray[np.int64] = dataclasses.field(default_factory=lambda: NOTHING)  # what the pass hands to this rank
     observed: int = 0  # how many samples of it this rank has observed
     batches: int = 0  # in how many calls
     first_batch: int = 0  # the size of the first one
+    part_weights: NDArray[np.float32] | None = None  # in its order, if they are known
     _order: torch.Tensor | None = None  # the part, if the pass hands out the ids of the epoch in their order
     _table: torch.Tensor | None = None
     _table_on: dict[torch.device, torch.Tensor] = dataclasses.field(default_factory=dict)
@@ -78,8 +99,8 @@ class Epoch:
                 handed out: the weights are then contiguous, and no table is needed.
         """
         assert self.weights is not None
-        if self._order is not None and np.array_equal(self.part[first:first + len(ids)], ids):
-            return self.weights.numpy()[first:first + len(ids)]
+        if self.part_weights is not None and np.array_equal(self.part[first:first + len(ids)], ids):
+            return self.part_weights[first:first + len(ids)]
         weights: NDArray[np.float32] = self.table.numpy()[ids]
         return weights
 
@@ -94,8 +115,9 @@ class Epoch:
             _gather_weights(self.table.data_ptr(), ids_at, out, count)
         return factors
 
-    def begin_pass(self, part: NDArray[np.int64]) -> None:
+    def begin_pass(self, part: NDArray[np.int64], weights: NDArray[np.float32] | None = None) -> None:
         self.phase, self.part, self.observed, self.batches = Phase.UNDER_WAY, part, 0, 0
+        self.part_weights = weights
         begins_as_the_epoch = part.strides == self.ids.strides and part.ctypes.data == self.ids.ctypes.data
         self._order = torch.from_numpy(part) if begins_as_the_epoch and self.weights is not None else None
 

@@ -85,4 +85,4 @@ class EvenBatches:
 
     def _tell(self, now: _Now) -> list[int]:
         """Where all ranks are; collective."""
-        return self._sampler._ranks.gather_number(now)
+        return self._sampler._ranks.gather_number("a batch of EvenBatches", now)

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .. import InvalidArgument, Pruner
+from .. import InvalidArgument
 from ._device_losses import Batch, DeviceLosses, can_copy_ahead, in_single_precision, on_host
 from ._epoch import NOTHING, Epoch, Phase
 from ._pass import LossLog
 from ._ranks import ROUNDING, LocalLosses, Observed, Ranks, joined
-from ._watch import Watch
+from ._shared import PrunerCopy
 
 
 @dataclasses.dataclass(eq=False)
@@ -38,11 +38,11 @@ class Observer:
     them. With several ranks they are kept here until `exchange`.
     """
 
-    def __init__(self, pruner: Pruner, ranks: Ranks, bad_losses: Literal["raise", "keep"],
-                 watch: Watch | None = None, repeats: Literal["raise", "first"] | None = None) -> None:
-        self._pruner = pruner
+    def __init__(self, copy: PrunerCopy, ranks: Ranks, bad_losses: Literal["raise", "keep"],
+                 repeats: Literal["raise", "first"] | None = None) -> None:
+        self._copy = copy
+        self._pruner = pruner = copy.pruner
         self._ranks = ranks
-        self._watch = watch
         self._keeps_bad = bad_losses == "keep"
         self._local = LocalLosses(pruner.sample_count, learns=pruner.learns, keeps_bad=self._keeps_bad)
         self._coming = DeviceLosses()
@@ -70,23 +70,21 @@ class Observer:
         """For the rest of the pass, a sample that this rank has observed may come again, and counts no more."""
         self._takes_repeats, self._is_plain = True, False
 
-    def begin_pass(self, own: NDArray[np.int64]) -> None:
-        """The pass hands out its part; this rank reports the losses of `own`, other ranks those of the rest."""
+    def begin_pass(self, own_count: int) -> None:
+        """The pass hands out its part; this rank reports the losses of its beginning, other ranks those of the rest."""
         self._log, self._is_plain, self._begun = None, False, 0
         self._takes_repeats = self.repeats == "first"
         if self._takes_repeats and self._ranks.size == 1:
             self._seen = np.zeros(self._pruner.sample_count, bool)
         if self._ranks.size > 1:
-            self._local.expect(own, repeats=self._epoch.part)
+            self._local.expect(self._epoch.part, own_count)
 
     def log(self) -> LossLog:
         """What is observed in this pass, from the first call on."""
         self.settle()
         if self._log is None:
-            state = torch.frombuffer(bytearray(self._pruner.state()), dtype=torch.uint8)
-            watched = {} if self._watch is None else self._watch.state()
             known_here = self._local.observed  # but not to the pruner
-            self._log = LossLog({"pruner": state, **watched}, len(self._epoch.part) + len(known_here[0]))
+            self._log = LossLog(self._copy.state(), len(self._epoch.part) + len(known_here[0]))
             self._log.add(*known_here)
             self._is_plain = False
         return self._log
@@ -190,19 +188,19 @@ class Observer:
         if self._log is not None:
             self._log.add(ids, losses)
         else:
-            self._is_plain = (self._ranks.size == 1 and not self._keeps_bad and self._watch is None
+            self._is_plain = (self._ranks.size == 1 and not self._keeps_bad and self._copy.watch is None
                               and not self._takes_repeats)
         return self._epoch
 
     def _tell(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
         self._pruner.observe(ids, losses)
-        if self._watch is not None:
-            self._watch.add(ids, losses)
+        if self._copy.watch is not None:
+            self._copy.watch.add(ids, losses)
 
     def _tell_late(self, ids: NDArray[Any], losses: NDArray[Any]) -> None:
         self._pruner.observe_late(ids, losses)
-        if self._watch is not None:
-            self._watch.add_late(ids, losses)
+        if self._copy.watch is not None:
+            self._copy.watch.add_late(ids, losses)
 
     def _look_at_first_batch(self, ids: NDArray[Any]) -> None:
         if self._before is not None:
@@ -364,16 +362,25 @@ class Observer:
 
     # ---- several ranks
 
-    def exchange(self) -> None:
-        """Gives the pruner what all ranks have observed; collective."""
+    def exchange(self, pending_count: int) -> None:
+        """Gives the pruner what all ranks have observed; collective.
+
+        Args:
+            pending_count: How many samples of the epoch have not been observed, as of the last exchange.
+        """
         self.settle()
         if self._ranks.size == 1:
             return
-        pruner = self._pruner
         refreshed, self._refreshed = joined(self._refreshed), []
-        (ids, losses), (late_ids, late_losses), (other_ids, other_losses) = self._ranks.gather(
+        found = self._ranks.gather(
             (*self._local.take(), refreshed),
-            {"epoch": self._epoch.number, "the number of unobserved samples": pruner.pending_count})
+            {"epoch": self._epoch.number, "the number of unobserved samples": pending_count})
+        if found is not None:
+            self._copy.change("exchange losses", lambda: self._tell_all(*found))
+
+    def _tell_all(self, in_time: Observed, late: Observed, refreshed: Observed) -> None:
+        pruner, (ids, losses), (late_ids, late_losses), (other_ids, other_losses) = (
+            self._pruner, in_time, late, refreshed)
         if len(other_ids) > 0:
             pruner.observe_refreshed(other_ids, other_losses)
         if pruner.epoch < 0:  # an initial pass may have been sharded with repeats, or not at all

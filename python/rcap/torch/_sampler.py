@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -16,12 +16,15 @@ from ._ahead import Ahead
 from ._batch_sampler import PruningBatchSampler
 from ._current_filter import CurrentFilter
 from ._data import Indexed, with_ids
-from ._epoch import NOTHING, Epoch, Phase
+from ._epoch import NOTHING, Chosen, Epoch, Phase
 from ._observer import Observer
 from ._pass import IdIterator, LossLog, Pass
 from ._ranks import Ranks
+from ._shared import PrunerCopy, PrunerSource
 from ._steps import planned_count, wants_initial_losses
-from ._watch import Watch, report_on
+from ._watch import Watch, count_classes, report_on
+
+Value = TypeVar("Value", bound=np.generic)
 
 
 class PruningSampler(Sampler[int]):
@@ -35,7 +38,8 @@ class PruningSampler(Sampler[int]):
     must do them, in the same order.
 
     Args:
-        pruner: Selects the samples.
+        pruner: Selects the samples. Or a function that makes the pruner: it is called once on each host, and the ranks
+            of the host share what it made, so that memory and time do not grow with their number.
         batch_size: The batch size of a loader that drops its last, smaller batch. An epoch then has whole batches only.
         group: The process group of torch.distributed, if not the default one.
         hands_out: What a pass yields if part of the epoch has been observed: the "rest", or the "whole" epoch, for a
@@ -54,7 +58,9 @@ class PruningSampler(Sampler[int]):
             pruner.
     """
 
-    def __init__(self, pruner: Pruner, *, batch_size: int | None = None,
+    _JOINS_LATER = False  # whether the ranks are started after a sampler is made
+
+    def __init__(self, pruner: PrunerSource, *, batch_size: int | None = None,
                  group: torch.distributed.ProcessGroup | None = None,
                  hands_out: Literal["rest", "whole"] = "rest", counts_epochs: bool = True,
                  bad_losses: Literal["raise", "keep"] = "raise", watch: bool = False,
@@ -63,17 +69,19 @@ class PruningSampler(Sampler[int]):
             raise InvalidArgument(f"PruningSampler: batch_size is {batch_size}; it must be at least 1")
         _require_word("hands_out", hands_out, "rest", "whole")
         _require_word("bad_losses", bad_losses, "raise", "keep")
-        self.pruner = pruner
+        self._source = pruner
+        self._copy: PrunerCopy | None = None
         self.hands_out = hands_out
         self.counts_epochs = counts_epochs
         self.bad_losses = bad_losses
         self._batch_size = batch_size
         self._group = group
-        self._watch = Watch(pruner) if watch else None
-        self._class_names = _names_of_classes(pruner.class_count, class_names)
+        self._watches = watch
+        self._given_names = class_names
         self._stream_filter: CurrentFilter | None = None  # what a stream keeps, if it reads one instead of handing out
         self._repeats: Literal["raise", "first"] | None = None  # what to do with samples that the stream repeats
-        self.join()
+        if not (callable(pruner) and self._JOINS_LATER):
+            self.join()
 
     def join(self) -> None:
         """Joins the ranks if they were started after the sampler was made. All must call it.
@@ -81,16 +89,43 @@ class PruningSampler(Sampler[int]):
         Raises:
             InvalidArgument: If the ranks disagree on the pruner.
         """
-        pruner = self.pruner
         self._ranks = Ranks(self._group)
+        self._ranks.require_equal("PruningSampler", {"whether it is given a function": callable(self._source)})
+        host = self._ranks.find_host() if callable(self._source) else None
+        before = self._copy
+        self._copy = PrunerCopy(before.pruner if before is not None and before.leads else self._source, host)
+        pruner = self._copy.pruner
+        self._class_names = _names_of_classes(pruner.class_count, self._given_names)
+        if self._watches and self._copy.leads:
+            self._copy.watch = before.watch if before is not None and before.watch is not None else Watch(pruner)
         self._ranks.require_equal("PruningSampler", {
-            "method": pruner.method, "options": ", ".join(pruner.options), "samples": pruner.sample_count,
-            "labels": pruner.label_fingerprint, "epoch": pruner.epoch})
+            "method": pruner.method, "samples": pruner.sample_count, "labels": pruner.label_fingerprint,
+            "epoch": pruner.epoch})
+        self._ranks.require_same_options("PruningSampler", pruner.options)
         self._start()
+
+    @property
+    def pruner(self) -> Pruner:
+        """What selects the samples. If another rank of this host holds it, what the sampler has to know of it."""
+        return self._shared().pruner
+
+    def _shared(self) -> PrunerCopy:
+        if self._copy is None:
+            self.join()
+        assert self._copy is not None
+        return self._copy
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            """Joins the ranks at the first use, where the constructor did not."""
+            if name in ("_ranks", "_observer", "_epoch", "_ahead") and self.__dict__.get("_copy", self) is None:
+                self.join()
+                return self.__dict__[name]
+            raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
     def _start(self) -> None:
         """Takes the epoch from the pruner, which may be in the middle of it."""
-        self._observer = Observer(self.pruner, self._ranks, self.bad_losses, self._watch, self._repeats)
+        self._observer = Observer(self._shared(), self._ranks, self.bad_losses, self._repeats)
         self._ahead: Ahead | None = None
         self._epoch = Epoch(0, Phase.COMING, NOTHING, log_prior=self.pruner.log_prior())
         self._observer.begin_epoch(self._epoch)
@@ -222,9 +257,15 @@ class PruningSampler(Sampler[int]):
             self._enter(self.epoch + 1)
         else:
             self.synchronize()
-        ids = self._handed_out()
-        own = ids[self._ranks.rank::self._ranks.size]
-        return self._hand_out(self._part(ids), own)
+        epoch, rest = self._epoch, self._rest()
+        ids = epoch.ids[rest]
+        part = self._part(ids, epoch.ids)
+        own_count = min(len(ids[self._ranks.rank::self._ranks.size]), len(part))
+        weights = None
+        if epoch.weights is not None:
+            of_all = epoch.weights.numpy()
+            weights = self._part(of_all[rest], of_all)
+        return self._hand_out(part, own_count, weights)
 
     def _filter_stream(self, repeats: Literal["raise", "first"]) -> CurrentFilter:
         """From now on `set_epoch` tells a stream what to keep, and any rank may observe any sample of the epoch."""
@@ -241,18 +282,19 @@ class PruningSampler(Sampler[int]):
         """Begins a pass of all ranks through a stream."""
         self._ranks.require_unchanged()
         self.synchronize()
-        ids = self._handed_out()
-        self._hand_out(ids, ids)
+        ids = self._epoch.ids[self._rest()]
+        self._hand_out(ids, len(ids))
         current.put(Filter(self.epoch, self.pruner.sample_count, ids))
 
-    def _handed_out(self) -> NDArray[np.int64]:
-        """What the ranks together train on in a pass that begins now."""
-        return self._epoch.ids if self.hands_out == "whole" else self._remaining()
+    def _rest(self) -> slice | NDArray[np.bool_]:
+        """The places, in the order of the epoch, of what the ranks together train on in a pass that begins now."""
+        return slice(None) if self.hands_out == "whole" else self._places_left()
 
-    def _hand_out(self, part: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
-        self._epoch.begin_pass(part)
-        self._own_count = len(own)
-        self._observer.begin_pass(own)
+    def _hand_out(self, part: NDArray[np.int64], own_count: int,
+                  weights: NDArray[np.float32] | None = None) -> NDArray[np.int64]:
+        self._epoch.begin_pass(part, weights)
+        self._own_count = own_count  # those that no other rank has
+        self._observer.begin_pass(own_count)
         return part
 
     def _end_pass(self, part: NDArray[np.int64]) -> None:
@@ -268,7 +310,7 @@ class PruningSampler(Sampler[int]):
         part, done, count = state["part"].numpy(), int(state["done"]), int(state["count"])
         ids, losses = state["ids"][:count].numpy(), state["losses"][:count].numpy()
         known = ~np.isin(ids, part[done:])  # a state that is kept in memory may hold what came after it
-        self._hand_out(part, part[:state["own"]])
+        self._hand_out(part, int(state["own"]))
         self._observer.resume(ids[known], losses[known])
         if wanted > self.epoch:  # set_epoch came first, as it does after an epoch that was complete
             self._enter(wanted)
@@ -399,7 +441,7 @@ class PruningSampler(Sampler[int]):
             errors = errors.detach().cpu()
         told = np.asarray(errors, dtype=np.float64)
         self._ranks.require_equal("observe_classes", {"the errors of the classes": told.tolist()})
-        self.pruner.observe_classes(told)
+        self._shared().change("observe_classes", lambda: self.pruner.observe_classes(told))
 
     def log_prior(self) -> torch.Tensor:
         """The logarithm of each class's part of what was trained, up to and with the current epoch (logit adjustment).
@@ -422,7 +464,7 @@ class PruningSampler(Sampler[int]):
         Raises:
             InvalidArgument: If the ranks have diverged.
         """
-        self._observer.exchange()
+        self._observer.exchange(self._pending_count())
 
     def report(self) -> Report:
         """How the run is doing: what the epoch selects of each class and, with watch=True, losses and coverage.
@@ -435,7 +477,10 @@ class PruningSampler(Sampler[int]):
         self._observer.take_arrived()
         epoch = self._epoch
         observed = 0 if epoch.phase is Phase.COMING else len(epoch.ids) - self._pending_count()
-        return report_on(self.pruner, epoch, self._trained_ids(), observed, self._watch, self._class_names)
+        counts = epoch.class_counts
+        if counts is None:
+            counts = count_classes(self.pruner, self._trained_ids())
+        return report_on(self.pruner, epoch, counts, observed, self._shared().watched(), self._class_names)
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """All state, as bytes in a tensor: the same on every rank, and for any number of ranks.
@@ -450,8 +495,7 @@ class PruningSampler(Sampler[int]):
             raise InvalidArgument("state_dict: this rank holds losses that the others do not have; call synchronize() "
                                   "on all ranks first. torchdata's StatefulDataLoader asks for states at any time: "
                                   "give it batch_sampler=PruningBatchSampler(sampler, batch_size)")
-        state = {"pruner": torch.frombuffer(bytearray(self.pruner.state()), dtype=torch.uint8)}
-        return state if self._watch is None else state | self._watch.state()
+        return self._shared().state()
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         """Continues exactly where `state_dict` was called, also with another number of ranks or workers.
@@ -464,9 +508,7 @@ class PruningSampler(Sampler[int]):
         self._observer.settle()
         if self._ahead is not None:
             self._ahead.result()
-        watch = None if self._watch is None else Watch.of(self.pruner, state)
-        self.pruner.set_state(state["pruner"].cpu().numpy().tobytes())
-        self._watch = watch
+        self._shared().set_state(state)
         self._start()
 
     def select_ahead(self) -> None:
@@ -484,7 +526,7 @@ class PruningSampler(Sampler[int]):
             raise InvalidArgument(f"select_ahead: {self._pending_count()} samples of epoch {epoch.number} have not "
                                   "been observed yet; call it after the last batch")
         if self._ahead is None:
-            self._ahead = Ahead(epoch.number if coming else epoch.number + 1, self._make_epoch)
+            self._ahead = Ahead(epoch.number if coming else epoch.number + 1, self._choose)
 
     def _enter(self, number: int) -> None:
         self.synchronize()
@@ -512,36 +554,51 @@ class PruningSampler(Sampler[int]):
 
     def _select(self, number: int) -> None:
         ahead, self._ahead = self._ahead, None
-        made = ahead.result() if ahead is not None else None
-        self._epoch = made if made is not None and made.number == number else self._make_epoch(number)
+        shared = self._shared()
+        chosen = shared.change(f"select epoch {number}", lambda: self._choose_now(number, ahead))
+        self._epoch = chosen.epoch_of(self.pruner)
+        shared.selected = self._epoch.ids
         self._observer.begin_epoch(self._epoch)
         if self._share(len(self._epoch.ids)) == 0:
             raise InvalidArgument(f"PruningSampler: epoch {number} has {len(self._epoch.ids)} samples, fewer than one "
                                   f"batch of {self._batch_size} on each of {self._ranks.size} ranks, so nothing would "
                                   "be trained; choose a smaller batch_size")
-        if self._watch is not None:
-            self._watch.begin_epoch(number, self._trained_ids(), self._epoch.clipped_part)
 
-    def _make_epoch(self, number: int) -> Epoch:
-        selection = self.pruner.select_in_order(number)
-        weights = None if selection.weights is None else torch.from_numpy(selection.weights)
-        return Epoch(number, Phase.SELECTED, selection.ids, weights, self.pruner.sample_count,
-                     self.pruner.clipped_part, selection.rate_factor, self.pruner.log_prior())
+    def _choose_now(self, number: int, ahead: Ahead | None) -> Chosen:
+        """Where the pruner is."""
+        shared = self._shared()
+        made = None if ahead is None else ahead.result()
+        chosen = made if made is not None and made.number == number else self._choose(number)
+        ids = chosen.selection.ids
+        trained = ids[:self._share(len(ids)) * self._ranks.size]
+        if shared.watch is not None and len(trained) > 0:
+            shared.watch.begin_epoch(number, trained, chosen.clipped_part)
+        if shared.is_shared:  # the others do not know the labels
+            shared.selected = ids
+            chosen.class_counts = count_classes(self.pruner, trained)
+        return chosen
+
+    def _choose(self, number: int) -> Chosen:
+        if not self._shared().leads:
+            return Chosen(-1)
+        pruner = self.pruner
+        return Chosen(number, pruner.select_in_order(number), pruner.clipped_part, pruner.log_prior())
 
     def _pending_count(self) -> int:
         """How many samples of the epoch have not been observed; the pruner itself may be an epoch ahead."""
         return self.pruner.pending_count if self._ahead is None else 0
 
-    def _remaining(self) -> NDArray[np.int64]:
-        """The samples of the epoch that have not been observed, in training order."""
+    def _places_left(self) -> slice | NDArray[np.bool_]:
+        """Where the order of the epoch has samples that have not been observed."""
         ids, count = self._epoch.ids, self._pending_count()
         if count == len(ids):
-            return ids
+            return slice(None)
         if count == 0:
-            return NOTHING
+            return slice(0)
         pending = np.zeros(self.pruner.sample_count, bool)
         pending[self.pruner.pending_ids()] = True
-        return ids[pending[ids]]
+        left: NDArray[np.bool_] = pending[ids]
+        return left
 
     def _share(self, count: int) -> int:
         """How many of `count` samples each rank takes: the same on all, in total possibly more than there are."""
@@ -553,15 +610,18 @@ class PruningSampler(Sampler[int]):
         """The samples that all ranks together train on in this epoch, without repeats."""
         return self._epoch.ids[:self._share(len(self._epoch.ids)) * self._ranks.size]
 
-    def _part(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The samples that this rank takes: every size-th one.
+    def _part(self, values: NDArray[Value], of_epoch: NDArray[Value]) -> NDArray[Value]:
+        """What this rank takes of the samples' values: every size-th one, in place.
 
-        The first samples of the epoch fill up the rest, also after resuming, so that the same ones are trained twice.
+        Those of the first samples of the epoch fill up the rest, also after resuming, so that the same ones are trained
+        twice.
         """
-        count = self._share(len(ids)) * self._ranks.size
-        if count > len(ids):
-            ids = np.concatenate([ids, np.resize(self._epoch.ids, count - len(ids))])
-        return ids[:count][self._ranks.rank::self._ranks.size]
+        size, rank = self._ranks.size, self._ranks.rank
+        count = self._share(len(values)) * size
+        part = values[:count][rank::size]
+        places = np.arange(len(values), count)
+        repeats = np.resize(of_epoch, len(places))[places % size == rank]
+        return part if len(repeats) == 0 else np.concatenate([part, repeats])
 
     def _planned_length(self, epoch: int) -> int:
         count = planned_count(self.pruner, epoch)
@@ -577,22 +637,24 @@ class PruningSampler(Sampler[int]):
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and other processes: they do not share the process group, and join their own."""
-        self._observer.settle()
-        if self._observer:
+        if self._copy is not None:
+            self._observer.settle()
+        if self._copy is not None and self._observer:
             raise InvalidArgument("PruningSampler: this rank holds losses that the others do not have; call "
                                   "synchronize() on all ranks before you copy it")
         kept = self.__dict__.copy()
         for name in ("_ranks", "_observer", "_group", "_stream_filter", "_repeats"):
-            del kept[name]
+            kept.pop(name, None)
         return kept
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
         self._group = None
         self._stream_filter = self._repeats = None  # the stream goes on with the original
-        self._ranks = Ranks(None)
-        self._observer = Observer(self.pruner, self._ranks, self.bad_losses, self._watch)
-        self._observer.begin_epoch(self._epoch)
+        if self._copy is not None:
+            self._ranks = Ranks(None, self._copy.host)
+            self._observer = Observer(self._copy, self._ranks, self.bad_losses)
+            self._observer.begin_epoch(self._epoch)
 
 
 def _names_of_classes(class_count: int, names: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -76,6 +76,26 @@ class Watch:
         often = np.bincount(self._labels, weights=self.times, minlength=self._class_count)  # exact below 2^53
         return seen, often.astype(np.int64)
 
+    def summary(self) -> dict[str, Any]:
+        """The fields of a report."""
+        return {"clipped_part": self.clipped_part, **self._coverage(), **self._mean_losses()}
+
+    def _coverage(self) -> dict[str, Any]:
+        seen, often = self.seen_by_class()
+        distinct = int(seen.sum())
+        sizes = np.bincount(self._labels, minlength=self._class_count)
+        return {"seen": distinct, "watched_since": self.since if distinct > 0 else None,
+                "repeats": int(often.sum()) / distinct if distinct > 0 else None,
+                "class_coverage": ratio(seen, sizes), "class_repeats": ratio(often, seen)}
+
+    def _mean_losses(self) -> dict[str, Any]:
+        losses = self.latest_losses()
+        if losses is None:
+            return {}
+        count = int(losses.counts.sum())
+        return {"loss_epoch": losses.epoch, "loss_count": count, "loss": float(losses.sums.sum()) / count,
+                "class_losses": ratio(losses.sums, losses.counts)}
+
     def state(self) -> dict[str, torch.Tensor]:
         """Everything, as copies in tensors."""
         both = self._losses, self._losses_before
@@ -105,30 +125,20 @@ class Watch:
         return watch
 
 
-def report_on(pruner: Pruner, epoch: Epoch, ids: NDArray[np.int64], observed: int, watch: Watch | None,
-              names: tuple[str, ...] | None) -> Report:
-    """The report on an epoch that trains on `ids`."""
-    counts = np.bincount(pruner.labels[ids], minlength=pruner.class_count)
+def count_classes(pruner: Pruner, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of these samples each class has."""
+    return np.bincount(pruner.labels[ids], minlength=pruner.class_count)
+
+
+def report_on(pruner: Pruner, epoch: Epoch, class_counts: NDArray[np.int64], observed: int,
+              watched: Mapping[str, Any] | None, names: tuple[str, ...] | None) -> Report:
+    """The report on an epoch that trains on so many samples of each class.
+
+    Args:
+        watched: What a `Watch` has to add, if there is one.
+    """
     report = Report(
-        method=pruner.method, epoch=epoch.number, sample_count=pruner.sample_count, selected=len(ids),
-        observed=observed, clipped_part=epoch.clipped_part, class_sizes=pruner.class_sizes, class_counts=counts,
+        method=pruner.method, epoch=epoch.number, sample_count=pruner.sample_count, selected=int(class_counts.sum()),
+        observed=observed, clipped_part=epoch.clipped_part, class_sizes=pruner.class_sizes, class_counts=class_counts,
         class_names=names or tuple(map(str, range(pruner.class_count))))
-    return report if watch is None else dataclasses.replace(report, **_coverage(report, watch), **_losses(watch))
-
-
-def _coverage(report: Report, watch: Watch) -> dict[str, Any]:
-    seen, often = watch.seen_by_class()
-    distinct = int(seen.sum())
-    return {"clipped_part": watch.clipped_part, "seen": distinct,
-            "watched_since": watch.since if distinct > 0 else None,
-            "repeats": int(often.sum()) / distinct if distinct > 0 else None,
-            "class_coverage": ratio(seen, report.class_sizes), "class_repeats": ratio(often, seen)}
-
-
-def _losses(watch: Watch) -> dict[str, Any]:
-    losses = watch.latest_losses()
-    if losses is None:
-        return {}
-    count = int(losses.counts.sum())
-    return {"loss_epoch": losses.epoch, "loss_count": count, "loss": float(losses.sums.sum()) / count,
-            "class_losses": ratio(losses.sums, losses.counts)}
+    return report if watched is None else dataclasses.replace(report, **watched)
