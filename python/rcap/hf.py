@@ -147,8 +147,10 @@ class PruningMixin(Trainer):
         if dataset is None or isinstance(dataset, IterableDataset):
             raise InvalidArgument("PruningMixin: it needs a train_dataset that has a length and is indexed by position")
         if len(dataset) != pruner.sample_count:
+            packed = "packing=True joins samples: pack them before, each class by itself" if getattr(
+                self.args, "packing", False) else "give the pruner the labels of this data set"
             raise InvalidArgument(f"PruningMixin: the train_dataset has {len(dataset)} samples, but there are "
-                                  f"{pruner.sample_count} labels; give the pruner the labels of this data set")
+                                  f"{pruner.sample_count} labels; {packed}")
         if self.args.auto_find_batch_size:
             raise InvalidArgument("PruningMixin: auto_find_batch_size starts the training again in mid-epoch, which a "
                                   "pruner cannot follow; give per_device_train_batch_size")

@@ -31,16 +31,26 @@ PROGRAMS = {
     "sklearn_partial_fit.py": {"needs": "sklearn"},
     "functional_loop.py": {"needs": "numpy"}}
 
+# Of language models, on text of this machine: texts seen in an epoch of "full", "rcap" and "rcap packed".
+LANGUAGE_LINE = re.compile(
+    r"(full|rcap|rcap packed) +([\d,]+) texts seen +worst domain ([\d.]+) +average domain ([\d.]+)")
+LANGUAGE = {"language_trainer.py": ("transformers", (500, 250, 250)), "trl_sft.py": ("trl", (500, 250, None))}
+
+
+def lines_of(program, pattern, options, launcher=()):
+    """What the program prints, as matches of the pattern."""
+    command = [sys.executable, *launcher, str(EXAMPLES / program), *map(str, options)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return [match for line in result.stdout.splitlines() if (match := pattern.fullmatch(line))]
+
 
 def run(program, *options):
     """{"full": (samples seen, worst, average), "rcap": ...}, as the program prints them."""
     about = PROGRAMS[program]
     pytest.importorskip(about["needs"])
-    command = [sys.executable, *about.get("launcher", []), str(EXAMPLES / program), *map(str, options)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert result.returncode == 0, result.stdout + result.stderr
-    lines = [match for line in result.stdout.splitlines() if (match := LINE.fullmatch(line))]
-    assert [line[1] for line in lines] == ["full", "rcap"], result.stdout
+    lines = lines_of(program, LINE, options, about.get("launcher", ()))
+    assert [line[1] for line in lines] == ["full", "rcap"]
     return {line[1]: (int(line[2].replace(",", "")), float(line[3]), float(line[4])) for line in lines}
 
 
@@ -57,6 +67,29 @@ def test_example_trains_on_everything_and_on_a_tenth(program):
         assert average > 20  # of ten classes; guessing gives 10
 
 
+@pytest.mark.parametrize("program", LANGUAGE)
+def test_language_example_trains_on_everything_on_half_and_packed(program):
+    needs, counts = LANGUAGE[program]
+    pytest.importorskip(needs)
+    lines = lines_of(program, LANGUAGE_LINE, ("--epochs", 1))
+    assert [line[1] for line in lines] == ["full", "rcap", "rcap packed"]
+    for line, count in zip(lines, counts, strict=True):
+        assert count is None or int(line[2]) == count
+        assert 0 < float(line[4]) <= float(line[3]) < 5.5  # nats per byte; guessing has ln(256) = 5.545
+    packed, alone = lines[2], lines[1]
+    if counts[2] == counts[1]:  # the same texts in the same batches, without padding: the same training
+        assert packed.groups()[1:] == alone.groups()[1:]
+
+
+def test_the_text_of_the_language_examples_is_in_this_checkout_too(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    text = importlib.import_module("real_text")
+    domains = {name: (count, places[1:] or places) for name, (count, places) in text.DOMAINS.items()}
+    monkeypatch.setattr(text, "DOMAINS", domains)
+    (texts, labels), held_out = text.read_texts()
+    assert len(texts) == len(labels) == 500 and {len(part) for part in held_out.values()} == {text.HELD_OUT}
+
+
 def test_the_seed_decides_the_result():
     first = run("functional_loop.py", "--epochs", 1, "--seed", 1)
     assert run("functional_loop.py", "--epochs", 1, "--seed", 1) == first
@@ -64,9 +97,9 @@ def test_the_seed_decides_the_result():
 
 
 def test_every_program_is_tested_and_described():
-    programs = {path.name for path in EXAMPLES.glob("*.py")} - {"toy_data.py"}
+    programs = {path.name for path in EXAMPLES.glob("*.py")} - {"toy_data.py", "real_text.py"}
     described = set(re.findall(r"^\| \[(\w+\.py)\]", (EXAMPLES / "README.md").read_text(), re.MULTILINE))
-    assert programs == described == set(PROGRAMS)
+    assert programs == described == {*PROGRAMS, *LANGUAGE}
 
 
 def modules():
