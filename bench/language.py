@@ -7,7 +7,8 @@
 
 The text is what a Debian machine has: Python's library, C headers, copyright files, changelogs, and the documentation
 of this project. It is cut into sequences of 129 bytes; a line of more than 20 bytes counts only where it comes first,
-since licences repeat each other. Training, held-out and validation text come from different files.
+since licences repeat each other. Blocks of eight sequences, in random order, are validation, held-out and training
+text.
 
 A run trains on 50 or 30 % of the training sequences. The mixture is renewed every 25 steps: a pruner says how many
 sequences of each domain the next window gets, and which they are is the domain's next ones in a random order, so
@@ -42,6 +43,7 @@ WINDOW = BATCH * WINDOW_STEPS
 TRAIN = {"python": 4000, "headers": 2240, "copyright": 1120, "changelogs": 480, "documentation": 160}
 DOMAINS = list(TRAIN)
 HELD_OUT = VALIDATION = 128  # sequences of each domain
+BLOCK = 8  # sequences that stay together: 1 kB of one text
 SEEDS, TUNING_SEED = (0, 1, 2), 100
 RATES = (0.7, 0.5)
 LEARNING_RATE = 0.02  # of Muon
@@ -64,27 +66,27 @@ def files_of(domain):
     return [folder / name for name in sorted(names, key=lambda name: hashlib.sha256(bytes(name)).digest())]
 
 
-def read_start(path, size=16384):
+def lines_of(path):
+    """Of the beginning of a file, so that no file is much of a domain."""
     with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-        return file.read(size)
+        return file.read(32 * 1024).splitlines(keepends=True)
 
 
 def read_domain(domain):
-    """{"validation": sequences, "held-out": ..., "train": ...} as arrays of bytes; each part has its own files."""
+    """{"validation": sequences, "held-out": ..., "train": ...} as arrays of bytes: blocks of eight, shuffled."""
     wanted = {"validation": VALIDATION, "held-out": HELD_OUT, "train": TRAIN[domain]}
-    seen, files, parts = set(), iter(files_of(domain)), {}
-    for part, count in wanted.items():
-        text = bytearray()
-        while len(text) < count * (CONTEXT + 1):
-            path = next(files, None)
-            if path is None:
-                sys.exit(f"language: this machine has too little text of {domain}: {len(text)} bytes for {part}")
-            for line in read_start(path).splitlines(keepends=True):
-                if len(line) <= 20 or line not in seen:
-                    text += line
-                    seen.add(line)
-        parts[part] = np.frombuffer(bytes(text[:count * (CONTEXT + 1)]), np.uint8).reshape(count, -1)
-    return parts
+    size, seen, text = sum(wanted.values()) * (CONTEXT + 1), set(), bytearray()
+    for path in files_of(domain):
+        new = [line for line in lines_of(path) if len(line) <= 20 or line not in seen]
+        seen.update(new)
+        text += b"".join(new)[:size // 16]
+        if len(text) >= size:
+            break
+    else:
+        sys.exit(f"language: this machine has too little text of {domain}: {len(text)} of {size} bytes")
+    blocks = np.frombuffer(bytes(text[:size]), np.uint8).reshape(-1, BLOCK, CONTEXT + 1)
+    shuffled = np.random.default_rng(0).permutation(blocks).reshape(-1, CONTEXT + 1)
+    return dict(zip(wanted, np.split(shuffled, np.cumsum(list(wanted.values()))[:-1]), strict=True))
 
 
 def read_text():
@@ -290,17 +292,21 @@ def references_of(records):
                 and record["learning_rate"] == LEARNING_RATE)
 
 
+TUNING = {"rate": 0.7, "seed": TUNING_SEED, "scored_on": "held-out"}
+REFERENCE = {"method": "proportional", **TUNING}
+
+
 def tune(out, text):
-    alike = {"rate": 0.7, "seed": TUNING_SEED, "scored_on": "held-out"}
-    run_all([{"method": "proportional", **alike}], out, text)
+    run_all([REFERENCE], out, text)
     references = references_of(records_of(out))
     tried = [("domain", "eta", (1.0, 3.0)), ("robust", "focus", (1.0, 3.0))]
-    run_all([{"method": method, "options": {name: value}, "references": references, **alike}
+    run_all([{"method": method, "options": {name: value}, "references": references, **TUNING}
              for method, name, values in tried for value in values], out, text)
-    run_all([{"method": "proportional", "learning_rate": 0.04, **alike}], out, text)
+    run_all([{**REFERENCE, "learning_rate": 0.04}], out, text)
 
 
 def study(out, text):
+    run_all([REFERENCE], out, text)
     references = references_of(records_of(out))
     methods = ["uniform", "proportional", *CHOSEN]
     jobs = [{"method": method, "rate": rate, "seed": seed} for rate in RATES for seed in SEEDS for method in methods]

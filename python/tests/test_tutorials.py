@@ -145,7 +145,7 @@ pruner = rcap.RCAP(labels, pruning_rate=0.5)
 
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create 8 worker processes")
-@pytest.mark.parametrize("page", ["index.md", "python.md", "frameworks.md", "moving.md"])
+@pytest.mark.parametrize("page", ["index.md", "python.md", "frameworks.md", "language.md", "moving.md"])
 def test_guide(page):
     for needed in ("accelerate", "torchdata"):
         pytest.importorskip(needed)
