@@ -60,19 +60,23 @@ def train(sampler, loader, stop=None, first_epoch=0):
     return seen
 
 
-def write_tars(folder, sample_count=SAMPLES, per_shard=PER_SHARD):
-    """Shards for WebDataset: sample 17 has the key "000017" and the member 000017.pth, its number as a tensor."""
-    paths = []
+def write_tars(folder, columns, per_shard=PER_SHARD):
+    """Shards for WebDataset, with a column for each ending: the row of sample 17 is in 000017.<ending>."""
+    paths, sample_count = [], len(next(iter(columns.values())))
     for first in range(0, sample_count, per_shard):
         paths.append(folder / f"shard-{first:06d}.tar")
         with tarfile.open(paths[-1], "w") as tar:
             for id in range(first, min(first + per_shard, sample_count)):
-                file = io.BytesIO()
-                torch.save(torch.tensor([id]), file)
-                member = tarfile.TarInfo(f"{id:06d}.pth")
-                member.size = file.tell()
-                file.seek(0)
-                tar.addfile(member, file)
+                for ending, values in columns.items():
+                    file = io.BytesIO()
+                    if ending.endswith("npy"):
+                        np.save(file, values[id])
+                    else:
+                        file.write(str(values[id]).encode())
+                    member = tarfile.TarInfo(f"{id:06d}.{ending}")
+                    member.size = file.tell()
+                    file.seek(0)
+                    tar.addfile(member, file)
     return [str(path) for path in paths]
 
 

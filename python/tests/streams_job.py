@@ -5,6 +5,7 @@ import signal
 import sys
 import warnings
 
+import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
@@ -83,13 +84,13 @@ def stop():
 def webdataset():
     wds = pytest.importorskip("webdataset")
     if dist.get_rank() == 0:
-        write_tars(FOLDER)
+        write_tars(FOLDER, {"npy": np.arange(len(LABELS))[:, None]})
     dist.barrier()
     sampler = make_sampler("rcap")
     stream = wds.WebDataset(sorted(map(str, FOLDER.glob("*.tar"))), shardshuffle=False,
                             nodesplitter=wds.split_by_node)
     stream = stream.compose(FilterStage(sampler, lambda sample: int(sample["__key__"]))).decode()
-    stream = stream.to_tuple("pth", "__key__").map_tuple(torch.as_tensor, int)
+    stream = stream.to_tuple("npy", "__key__").map_tuple(torch.as_tensor, int)
     loader = wds.WebLoader(stream, batch_size=BATCH, num_workers=2, collate_fn=with_ids())
     check_together(train(sampler, loader), sampler, alone("rcap"))
 

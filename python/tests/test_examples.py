@@ -128,9 +128,10 @@ def test_there_are_docstring_examples():
     assert any(test.examples for test in finder.find(rcap))
 
 
-@pytest.mark.parametrize("page", ["python.md", "moving.md", "advise.md"])
-def test_docs(page):
+@pytest.mark.parametrize("page", ["python.md", "moving.md", "advise.md", "streams.md"])
+def test_docs(page, tmp_path, monkeypatch):
     pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
     result = doctest.testfile(str(ROOT / "docs" / page), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0
     assert result.failed == 0

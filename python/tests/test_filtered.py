@@ -368,17 +368,17 @@ def test_even_batches_of_one_rank_are_those_of_its_loader(alone):
 @pytest.mark.parametrize("workers", [0, 2])
 def test_webdataset(tmp_path, workers, alone):
     wds = pytest.importorskip("webdataset")
-    paths = write_tars(tmp_path)
+    paths = write_tars(tmp_path, {"npy": ALL[:, None]})
     for staged in (True, False):
         sampler = make_sampler("rcap")
         stream = wds.WebDataset(paths, shardshuffle=False)
         if staged:  # what is left out is not decoded
             DECODED.clear()
             stream = stream.compose(FilterStage(sampler, id_of_key)).decode(count_decoded)
-            stream = stream.to_tuple("pth", "__key__").map_tuple(torch.as_tensor, int)
+            stream = stream.to_tuple("npy", "__key__").map_tuple(torch.as_tensor, int)
             loader = wds.WebLoader(stream, batch_size=BATCH, num_workers=workers, collate_fn=with_ids())
         else:
-            filtered = Filtered(stream.decode(), sampler, ids=id_of_key, decode=lambda sample: sample["pth"])
+            filtered = Filtered(stream.decode(), sampler, ids=id_of_key, decode=lambda sample: sample["npy"])
             loader = DataLoader(filtered, batch_size=BATCH, num_workers=workers, collate_fn=with_ids())
         seen = train(sampler, loader)
         check_run(seen, sampler, alone["rcap"])

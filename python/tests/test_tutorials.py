@@ -144,6 +144,35 @@ pruner = rcap.RCAP(labels, pruning_rate=0.5)
 """
 
 
+# The same data as streams: mappings, and tar files that the workers share.
+STREAMS = """
+import pathlib
+from streams import write_tars
+
+urls = write_tars(pathlib.Path(), {"x.npy": dataset.tensors[0].numpy(), "y.cls": labels.numpy()}, 25)
+
+
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        info = torch.utils.data.get_worker_info()
+        first, step = (info.id, info.num_workers) if info else (0, 1)
+        for index in range(first, len(dataset), step):
+            x, y = dataset[index]
+            yield {"x": x, "y": y, "index": index}
+
+
+stream = Stream()
+"""
+
+
+def test_streams():
+    for needed in ("accelerate", "torchdata", "webdataset", "datasets"):
+        pytest.importorskip(needed)
+    names = {}
+    exec(FIXTURES + STREAMS, names)
+    assert run_page(ROOT / "docs" / "streams.md", names) == 5
+
+
 @pytest.mark.filterwarnings("ignore:This DataLoader will create 8 worker processes")
 @pytest.mark.parametrize("page", ["index.md", "python.md", "frameworks.md", "language.md", "moving.md"])
 def test_guide(page):

@@ -70,7 +70,7 @@ class FilterStage:
 
 
 class Filtered(IterableDataset[tuple[Any, int]]):
-    """What an epoch keeps of a stream, as `(sample, id)`.
+    """What an epoch keeps of a stream, as `(sample, id)`. A loop is::
 
         sampler = PruningSampler(pruner)
         loader  = DataLoader(Filtered(stream, sampler, ids="index"), batch_size=128, num_workers=8,
