@@ -3,7 +3,7 @@
 
     python bench/language.py tune --out runs.jsonl       # constants, on a seed and held-out text of their own
     python bench/language.py run --out runs.jsonl        # the study; what the file has already is not run again
-    python bench/language.py table --out runs.jsonl      # its table, in Markdown
+    python bench/language.py table --out runs.jsonl      # its tables, in Markdown
 
 The text is what a Debian machine has: Python's library, C headers, copyright files, changelogs, and the documentation
 of this project. It is cut into sequences of 129 bytes; a line of more than 20 bytes counts only where it comes first,
@@ -316,24 +316,58 @@ def study(out, text):
 
 
 def spread(values, digits=3):
-    return f"{statistics.fmean(values):.{digits}f} ± {statistics.stdev(values) if len(values) > 1 else 0:.{digits}f}"
+    deviation = f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{statistics.fmean(values):.{digits}f}{deviation}"
 
 
-def table(records):
-    records = [record for record in records if record["scored_on"] == "validation"]
-    lines = ["| pruned | mixture | n | " + " | ".join(DOMAINS) + " | worst | mean | parts of the run, % | CPU s |",
-             "| --- | --- | ---: |" + " ---: |" * (len(DOMAINS) + 4)]
-    for rate, method in dict.fromkeys((record["rate"], record["method"])
-                                      for record in sorted(records, key=lambda each: each["rate"])):
-        runs = [record for record in records if (record["rate"], record["method"]) == (rate, method)]
-        last = [run["curve"][-1] for run in runs]
-        losses = np.array([each["losses"] for each in last])
-        parts = np.mean([np.array(run["counts"]) / sum(run["counts"]) for run in runs], 0)
-        cells = [f"{100 * rate:.0f} %", method, len(runs), *(f"{loss:.3f}" for loss in losses.mean(0)),
-                 spread(losses.max(1)), spread(losses.mean(1)), " / ".join(f"{100 * part:.0f}" for part in parts),
-                 spread([each["seconds"] for each in last], 0)]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return "\n".join(lines)
+def row(rate, method, runs):
+    last = [run["curve"][-1] for run in runs]
+    losses = np.array([each["losses"] for each in last])
+    parts = np.mean([np.array(run["counts"]) / sum(run["counts"]) for run in runs], 0)
+    return [f"{100 * rate:.0f} %", method, len(runs), f"{last[0]['tokens']:,}",
+            *(f"{loss:.3f}" for loss in losses.mean(0)), spread(losses.max(1)), spread(losses.mean(1)),
+            " / ".join(f"{100 * part:.0f}" for part in parts), spread([each["seconds"] for each in last], 0)]
+
+
+def gain(rate, method, runs, baselines):
+    """How far the worst domain lies below that of a baseline, run by run with the same seed."""
+    cells = [f"{100 * rate:.0f} %", method]
+    for name in ("proportional", "uniform"):
+        others = {run["seed"]: max(run["curve"][-1]["losses"]) for run in baselines(rate, name)}
+        differences = [others[run["seed"]] - max(run["curve"][-1]["losses"]) for run in runs if run["seed"] in others]
+        cells.append(spread(differences) if differences else "")
+    return cells
+
+
+def markdown(head, rows):
+    lines = [head, ["---"] * 2 + ["---:"] * (len(head) - 2), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def page(records):
+    """The tables, with what made them."""
+    runs = [record for record in records if record["scored_on"] == "validation"]
+    if not runs:
+        sys.exit("language: there is no run of the study yet; begin with: run")
+
+    def of(rate, method):
+        return [run for run in runs if (run["rate"], run["method"]) == (rate, method)]
+
+    order = ["full", "uniform", "proportional", *CHOSEN]
+    groups = sorted({(run["rate"], order.index(run["method"])) for run in runs})
+    groups = [(rate, order[place]) for rate, place in groups]
+    about = runs[0]["machine"]
+    return "\n".join([
+        "# Mixtures of domains: tables", "",
+        f"Made by `bench/language.py table`. {runs[0]['parameters']:,} parameters; {about['processor']}, one thread, "
+        f"shared; rcap {about['rcap']}, torch {about['torch']}, Python {about['python']}; text {runs[0]['text']}. "
+        f"Training sequences of {', '.join(DOMAINS)}: {', '.join(map(str, TRAIN.values()))}.", "",
+        "Validation loss in nats per byte; mean over n seeds, ± standard deviation between them.", "",
+        markdown(["pruned", "mixture", "n", "bytes trained", *DOMAINS, "worst domain", "average", "parts of the run, %",
+                  "CPU s"], [row(*group, of(*group)) for group in groups]), "",
+        "How far the worst domain lies below that of the same seed and bytes with", "",
+        markdown(["pruned", "mixture", "proportional", "uniform"],
+                 [gain(*group, of(*group), of) for group in groups if group[0] > 0])])
 
 
 def main():
@@ -343,7 +377,7 @@ def main():
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     if chosen.what == "table":
-        print(table(records_of(chosen.out)))
+        print(page(records_of(chosen.out)))
     else:
         {"tune": tune, "run": study}[chosen.what](chosen.out, read_text())
 

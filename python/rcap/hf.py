@@ -222,8 +222,8 @@ class PruningMixin(Trainer):
             return self.sample_losses(model, inputs)
         bounds = inputs.pop(BOUNDS, None)
         count = len(bounds) - 1 if bounds is not None else len(next(iter(inputs.values())))
-        loss, outputs = super().compute_loss(model, inputs, return_outputs=True)
-        return loss.mean().reshape(1).expand(count).contiguous(), outputs
+        loss = super().compute_loss(model, inputs)  # outputs would cost some trainers a second forward pass
+        return loss.mean().reshape(1).expand(count).contiguous(), None
 
     def compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any], return_outputs: bool = False,
                      *args: Any, **kwargs: Any) -> torch.Tensor | tuple[torch.Tensor, Any]:
@@ -231,11 +231,12 @@ class PruningMixin(Trainer):
         if ids is None:  # an evaluation
             return super().compute_loss(model, inputs, return_outputs, *args, **kwargs)
         losses, outputs, *tokens = self._observed_losses(model, inputs)
-        loss = self.sampler.observe(ids, losses, *tokens) + self._auxiliary_loss(model, outputs)
+        loss = self.sampler.observe(ids, losses, *tokens)
         items = kwargs.get("num_items_in_batch")
         if tokens and items is not None:  # every token of all accumulated batches weighs the same
             ranks = self.accelerator.num_processes if self.args.average_tokens_across_devices else 1
             loss = loss * (tokens[0].sum() * self.current_gradient_accumulation_steps * ranks / items)
+        loss = loss + self._auxiliary_loss(model, outputs)
         if not self._trainer_divides(items):
             loss = loss / self.current_gradient_accumulation_steps
         return (loss, outputs) if return_outputs else loss

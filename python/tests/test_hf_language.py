@@ -188,8 +188,9 @@ class Plain(Trainer):
 
 
 @pytest.mark.parametrize("kind, collator, accumulated", [
-    ("gpt2", pad, 2), ("llama", DataCollatorWithFlattening(), 2), ("mixtral", pad, 2),
-    ("t5", pad, 1),  # it takes num_items_in_batch and ignores it, so that Trainer adds means instead of averaging them
+    ("gpt2", pad, 2), ("llama", DataCollatorWithFlattening(), 2),
+    # Trainer adds up what these take for a number of the batch, in Mixtral the auxiliary loss, instead of averaging it.
+    ("mixtral", pad, 1), ("t5", pad, 1),
 ], ids=["padded", "end to end", "experts", "decoder"])
 def test_trains_as_trainer_does(kind, collator, accumulated, tmp_path):
     """All samples in the same order: the same weights, with gradients of two batches of unequal counts of tokens."""
