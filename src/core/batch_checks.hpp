@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -22,5 +23,14 @@ template <class Real>
 /// Whether all losses are finite and not below zero. May be false for -0.
 [[nodiscard]] bool all_are_losses(std::span<const float> losses);
 [[nodiscard]] bool all_are_losses(std::span<const double> losses);
+
+/// @throws InvalidArgument  there is not one loss for each id
+/// @param where  what a message begins with
+void check_sizes(const char* where, std::size_t ids, std::size_t losses);
+
+/// @return whether some of them lie below zero by rounding
+/// @throws InvalidArgument  one is no loss; names it
+template <class Real>
+bool check_losses(const char* where, std::span<const SampleId> ids, std::span<const Real> losses);
 
 }  // namespace rcap

@@ -58,7 +58,7 @@ void BatchMeans::list_state(StateFields& fields) {
   averages_.resize(is_on() ? static_cast<std::size_t>(sample_count_) : 0);
   if (!is_on()) return;
   fields.losses("batch_decay", decay_);
-  fields.losses("batch_averages", averages_);
+  fields.sample_losses("batch_averages", averages_);
   if (!(decay_.front() < 1)) {
     throw BadFile(formatted("load_state: batch_decay is {}; the state was not written by rcap",
                             decay_.front()));

@@ -99,10 +99,12 @@ void bins_within(const std::uint8_t* bins, std::size_t count, std::uint8_t lowes
   }
 }
 
-RCAP_VECTOR_CLONES
-void find_deciding_bins(const std::uint32_t* histogram, std::size_t row, int bin_count,
-                        std::span<const std::int64_t> counts, std::uint8_t* deciding,
-                        std::uint32_t* higher) {
+namespace {
+
+template <class Count>
+inline void find_deciding(const Count* histogram, std::size_t row, int bin_count,
+                          std::span<const std::int64_t> counts, std::uint8_t* deciding,
+                          Count* higher) {
   const std::size_t groups = counts.size();
   for (std::size_t g = 0; g < groups; ++g) {
     deciding[g] = static_cast<std::uint8_t>(bin_count - 1);
@@ -110,14 +112,29 @@ void find_deciding_bins(const std::uint32_t* histogram, std::size_t row, int bin
   }
   // Row by row for all groups at once: a walk down one column would wait at every step.
   for (int bin = bin_count - 1; bin > 0; --bin) {
-    const std::uint32_t* in_bin = histogram + static_cast<std::size_t>(bin) * row;
+    const Count* in_bin = histogram + static_cast<std::size_t>(bin) * row;
     for (std::size_t g = 0; g < groups; ++g) {
-      const std::uint32_t with_this = higher[g] + in_bin[g];
+      const Count with_this = higher[g] + in_bin[g];
       const bool goes_on = (deciding[g] == bin) & (with_this < counts[g]);
       higher[g] = goes_on ? with_this : higher[g];
       deciding[g] = static_cast<std::uint8_t>(deciding[g] - goes_on);
     }
   }
+}
+
+}  // namespace
+
+RCAP_VECTOR_CLONES
+void find_deciding_bins(const std::uint32_t* histogram, std::size_t row, int bin_count,
+                        std::span<const std::int64_t> counts, std::uint8_t* deciding,
+                        std::uint32_t* higher) {
+  find_deciding(histogram, row, bin_count, counts, deciding, higher);
+}
+
+void find_deciding_bins(const std::int64_t* histogram, std::size_t row, int bin_count,
+                        std::span<const std::int64_t> counts, std::uint8_t* deciding,
+                        std::int64_t* higher) {
+  find_deciding(histogram, row, bin_count, counts, deciding, higher);
 }
 
 namespace {

@@ -72,6 +72,10 @@ void count_in_bins(Groups groups, std::uint32_t row, SampleId first, const std::
 void find_deciding_bins(const std::uint32_t* histogram, std::size_t row, int bin_count,
                         std::span<const std::int64_t> counts, std::uint8_t* deciding,
                         std::uint32_t* higher);
+/// The same for counts of all shards.
+void find_deciding_bins(const std::int64_t* histogram, std::size_t row, int bin_count,
+                        std::span<const std::int64_t> counts, std::uint8_t* deciding,
+                        std::int64_t* higher);
 
 /// Compares each bin with the `width` bins from lowest[i] on. Bit i % 64 of word i / 64
 /// tells whether bins[i] is above them, or one of them.

@@ -1,24 +1,26 @@
 #include "rcap/core/class_index.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "base/formatted.hpp"
 #include "core/hash64.hpp"
+#include "core/together.hpp"
 #include "rcap/core/error.hpp"
 
 namespace rcap {
 namespace {
 
+/// Checks the labels that are here.
+/// @return the largest plus one
 template <class Label>
-ClassId find_class_count(std::span<const Label> labels, std::optional<ClassId> given) {
-  if (labels.empty()) {
-    throw InvalidArgument("ClassIndex: the data set is empty; it needs at least one sample");
-  }
+ClassId check_labels(std::span<const Label> labels, SampleId first_id,
+                     std::optional<ClassId> given) {
   if (std::cmp_greater(labels.size(), ClassIndex::MaxSamples)) {
     throw InvalidArgument(
-        formatted("ClassIndex: the data set has {} samples; it may have at most {}", labels.size(),
-                  +ClassIndex::MaxSamples));
+        formatted("ClassIndex: the data set has {} samples; it may have at most {}{}",
+                  labels.size(), +ClassIndex::MaxSamples, first_id > 0 ? " in one shard" : ""));
   }
   if (given && (*given < 1 || *given > ClassIndex::MaxClasses)) {
     throw InvalidArgument(formatted("ClassIndex: class_count is {}; it must lie between 1 and {}",
@@ -29,31 +31,62 @@ ClassId find_class_count(std::span<const Label> labels, std::optional<ClassId> g
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (std::cmp_less(labels[i], 0) || std::cmp_greater_equal(labels[i], limit)) {
       throw InvalidArgument(
-          formatted("ClassIndex: the label of sample {} is {}; labels must lie between 0 and {}", i,
-                    +labels[i], limit - 1));
+          formatted("ClassIndex: the label of sample {} is {}; labels must lie between 0 and {}",
+                    first_id + static_cast<SampleId>(i), +labels[i], limit - 1));
     }
     largest = std::max(largest, labels[i]);
   }
-  return given.value_or(static_cast<ClassId>(largest) + 1);
+  return static_cast<ClassId>(largest) + 1;
 }
 
-/// Hashes labels as 32-bit numbers, so that the stored width does not matter.
 template <class Label>
-std::uint64_t hash_labels(ClassId class_count, std::span<const Label> labels) {
-  Hash64 hash;
-  hash.add(&class_count, sizeof class_count);
-  std::uint32_t block[1024];
-  while (!labels.empty()) {
-    const std::size_t size = std::min(std::size(block), labels.size());
-    std::copy_n(labels.begin(), size, block);
-    hash.add(block, size * sizeof *block);
-    labels = labels.subspan(size);
+ClassId find_class_count(std::span<const Label> labels, const Shard& shard,
+                         std::optional<ClassId> given) {
+  if (shard.total() == 0) {
+    throw InvalidArgument("ClassIndex: the data set is empty; it needs at least one sample");
   }
-  return hash.value();
+  ClassId here = 0;
+  together(shard, [&] {
+    if (std::cmp_not_equal(labels.size(), shard.sample_count())) {
+      throw InvalidArgument(
+          formatted("ClassIndex: {} labels for the {} samples of the shard from sample {} on; give "
+                    "one per sample",
+                    labels.size(), shard.sample_count(), shard.first_id()));
+    }
+    here = check_labels(labels, shard.first_id(), given);
+  });
+  require_same(shard, "ClassIndex: class_count", given.value_or(0));
+  std::array<std::int64_t, 1> highest{here};
+  shard.raise(highest);
+  return given.value_or(static_cast<ClassId>(highest.front()));
+}
+
+/// Hashes labels as 32-bit numbers, so that the stored width does not matter. The hash goes from
+/// rank to rank.
+template <class Label>
+std::uint64_t hash_labels(ClassId class_count, std::span<const Label> labels, const Shard& shard) {
+  return in_turn(shard, Hash64(),
+                 [&](Hash64& hash) {
+                   if (shard.rank() == 0) hash.add(&class_count, sizeof class_count);
+                   std::uint32_t block[1024];
+                   while (!labels.empty()) {
+                     const std::size_t size = std::min(std::size(block), labels.size());
+                     std::copy_n(labels.begin(), size, block);
+                     hash.add(block, size * sizeof *block);
+                     labels = labels.subspan(size);
+                   }
+                 })
+      .value();
 }
 
 template <class Length>
 void check_given_lengths(const ClassIndex& classes, std::span<const Length> lengths) {
+  if (!classes.shard().is_whole()) {
+    throw InvalidArgument(
+        "lengths: the samples are in shards, which have no budgets in tokens yet; give the labels "
+        "of "
+        "all samples to one process, or leave the lengths out");
+  }
   if (std::cmp_not_equal(lengths.size(), classes.sample_count())) {
     throw InvalidArgument(formatted("lengths: {} for {} samples; give one per sample, in tokens",
                                     lengths.size(), classes.sample_count()));
@@ -80,9 +113,15 @@ void check_given_lengths(const ClassIndex& classes, std::span<const Length> leng
 
 template <std::integral Label>
 ClassIndex::ClassIndex(std::span<const Label> labels, std::optional<ClassId> class_count)
-    : sample_count_(static_cast<std::int64_t>(labels.size())),
-      class_sizes_(static_cast<std::size_t>(find_class_count(labels, class_count))) {
+    : ClassIndex(labels, Shard(std::ssize(labels)), class_count) {}
+
+template <std::integral Label>
+ClassIndex::ClassIndex(std::span<const Label> labels, const Shard& shard,
+                       std::optional<ClassId> class_count)
+    : shard_(shard),
+      class_sizes_(static_cast<std::size_t>(find_class_count(labels, shard, class_count))) {
   for (const Label label : labels) ++class_sizes_[static_cast<std::size_t>(label)];
+  shard.add_up(class_sizes_);
   const std::size_t classes = class_sizes_.size();
   if (classes <= std::size_t{1} << 8) {
     labels_ = std::vector<std::uint8_t>(labels.begin(), labels.end());
@@ -91,7 +130,8 @@ ClassIndex::ClassIndex(std::span<const Label> labels, std::optional<ClassId> cla
   } else {
     labels_ = std::vector<std::uint32_t>(labels.begin(), labels.end());
   }
-  fingerprint_ = visit([&](auto stored) { return hash_labels(this->class_count(), stored); });
+  fingerprint_ =
+      visit([&](auto stored) { return hash_labels(this->class_count(), stored, shard); });
 }
 
 template <std::integral Length>
@@ -103,7 +143,7 @@ ClassIndex ClassIndex::with_lengths(std::span<const Length> lengths) && {
     for (std::size_t i = 0; i < lengths_.size(); ++i) class_tokens_[labels[i]] += lengths_[i];
   });
   token_count_ = std::accumulate(class_tokens_.begin(), class_tokens_.end(), std::int64_t{0});
-  length_fingerprint_ = hash_labels(0, this->lengths());
+  length_fingerprint_ = hash_labels(0, this->lengths(), shard_);
   return std::move(*this);
 }
 
@@ -117,6 +157,7 @@ std::vector<std::int64_t> ClassIndex::count_by_class(std::span<const SampleId> i
   visit([&](auto labels) {
     for (const SampleId id : ids) ++counts[labels[static_cast<std::size_t>(id)]];
   });
+  shard_.add_up(counts);
   return counts;
 }
 
@@ -131,26 +172,20 @@ std::vector<std::int64_t> ClassIndex::tokens_by_class(std::span<const SampleId> 
   return tokens;
 }
 
-template ClassIndex::ClassIndex(std::span<const signed char>, std::optional<ClassId>);
-template ClassIndex::ClassIndex(std::span<const unsigned char>, std::optional<ClassId>);
-template ClassIndex::ClassIndex(std::span<const short>, std::optional<ClassId>);
-template ClassIndex::ClassIndex(std::span<const unsigned short>, std::optional<ClassId>);
-template ClassIndex::ClassIndex(std::span<const int>, std::optional<ClassId>);
-template ClassIndex::ClassIndex(std::span<const unsigned>, std::optional<ClassId>);
-template ClassIndex::ClassIndex(std::span<const long>, std::optional<ClassId>);
-template ClassIndex::ClassIndex(std::span<const unsigned long>, std::optional<ClassId>);
-template ClassIndex::ClassIndex(std::span<const long long>, std::optional<ClassId>);
-template ClassIndex::ClassIndex(std::span<const unsigned long long>, std::optional<ClassId>);
-
-template ClassIndex ClassIndex::with_lengths(std::span<const signed char>) &&;
-template ClassIndex ClassIndex::with_lengths(std::span<const unsigned char>) &&;
-template ClassIndex ClassIndex::with_lengths(std::span<const short>) &&;
-template ClassIndex ClassIndex::with_lengths(std::span<const unsigned short>) &&;
-template ClassIndex ClassIndex::with_lengths(std::span<const int>) &&;
-template ClassIndex ClassIndex::with_lengths(std::span<const unsigned>) &&;
-template ClassIndex ClassIndex::with_lengths(std::span<const long>) &&;
-template ClassIndex ClassIndex::with_lengths(std::span<const unsigned long>) &&;
-template ClassIndex ClassIndex::with_lengths(std::span<const long long>) &&;
-template ClassIndex ClassIndex::with_lengths(std::span<const unsigned long long>) &&;
+#define RCAP_LABEL_TYPE(Label)                                                                   \
+  template ClassIndex::ClassIndex(std::span<const Label>, std::optional<ClassId>);               \
+  template ClassIndex::ClassIndex(std::span<const Label>, const Shard&, std::optional<ClassId>); \
+  template ClassIndex ClassIndex::with_lengths(std::span<const Label>)&&
+RCAP_LABEL_TYPE(signed char);
+RCAP_LABEL_TYPE(unsigned char);
+RCAP_LABEL_TYPE(short);
+RCAP_LABEL_TYPE(unsigned short);
+RCAP_LABEL_TYPE(int);
+RCAP_LABEL_TYPE(unsigned);
+RCAP_LABEL_TYPE(long);
+RCAP_LABEL_TYPE(unsigned long);
+RCAP_LABEL_TYPE(long long);
+RCAP_LABEL_TYPE(unsigned long long);
+#undef RCAP_LABEL_TYPE
 
 }  // namespace rcap

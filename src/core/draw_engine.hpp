@@ -14,6 +14,7 @@
 #include "core/groups.hpp"
 #include "core/ranker.hpp"
 #include "core/set_bits.hpp"
+#include "core/shard_cut.hpp"
 #include "rcap/core/sample_set.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
@@ -44,6 +45,10 @@ namespace rcap {
 /// Mostly the deciding bins of all groups lie near each other. Then the second pass looks up
 /// the groups of the samples in these bins only: above them all win, below them none.
 ///
+/// Of shards, each makes both passes over its own samples, and the counts of the bins are added up
+/// over all of them, so all come to the same deciding bins. Who is first among the undecided
+/// samples of all shards is found by `cut_over_shards`.
+///
 /// If few win, bins may begin near the winners. Most samples then lie in the lowest bin, and
 /// the first pass need not count it. If winners of large groups turn out to end there, so
 /// that ranking these groups exactly would take longer, the first pass is made again with
@@ -57,18 +62,19 @@ namespace rcap {
 template <Grouping Groups, Ranker R>
 class Draw {
  public:
-  /// @param sample_count  below 2^32
-  /// @param counts        for each group, 0 to its size; a group may be empty
-  /// @param scratch       memory to use again. Leaves there the key of the best loser of each
+  /// @param shard    the samples: below 2^32 of them are here
+  /// @param counts   for each group, 0 to its size; a group may be empty
+  /// @param scratch  memory to use again. Leaves there the key of the best loser of each
   ///                      group that has winners: minus infinity where all of it won
-  Draw(const Groups& groups, R& ranker, std::int64_t sample_count,
-       std::span<const std::int64_t> counts, const Workers& workers, DrawScratch& scratch)
+  Draw(const Groups& groups, R& ranker, const Shard& shard, std::span<const std::int64_t> counts,
+       const Workers& workers, DrawScratch& scratch)
       : groups_(groups),
         ranker_(ranker),
+        shard_(shard),
         counts_(counts),
         workers_(workers),
         scratch_(scratch),
-        chunks_{sample_count, ChunkSamples} {}
+        chunks_{shard.sample_count(), ChunkSamples} {}
 
   SampleSet run() {
     scratch_.thresholds.assign(group_count(), -std::numeric_limits<double>::infinity());
@@ -95,8 +101,10 @@ class Draw {
   [[nodiscard]] Chunks chunks_of_groups() const {
     return {static_cast<std::int64_t>(group_count()), 64};
   }
-  [[nodiscard]] std::uint32_t& in_bin(std::size_t bin, std::size_t group) {
-    return scratch_.histograms.front()[bin * group_count() + group];
+  /// How many samples of a group lie in a bin, in all shards.
+  [[nodiscard]] std::int64_t in_bin(std::size_t bin, std::size_t group) const {
+    const std::size_t cell = bin * group_count() + group;
+    return shard_.is_whole() ? scratch_.histograms.front()[cell] : histogram_of_all_[cell];
   }
 
   /// Calls `f(first, count)` for the blocks of a chunk.
@@ -140,6 +148,13 @@ class Draw {
     lowest_open_.resize(group_count());
     taken_.resize(group_count());
     const Chunks group_chunks = chunks_of_groups();
+    if (!shard_.is_whole()) {
+      add_up_histograms();
+      find_deciding_bins(histogram_of_all_.data(), group_count(), ranker_.bin_count(), with_loser_,
+                         deciding_.data(), higher_in_all_.data());
+      for (std::size_t g = 0; g < group_count(); ++g) find_open_bins_of(g, higher_in_all_[g]);
+      return;
+    }
     workers_.for_each_chunk(group_chunks.size(), [&](std::int64_t chunk, int) {
       const auto first = static_cast<std::size_t>(group_chunks.begin(chunk));
       const auto last = static_cast<std::size_t>(group_chunks.end(chunk));
@@ -147,8 +162,17 @@ class Draw {
       find_deciding_bins(scratch_.histograms.front().data() + first, group_count(),
                          ranker_.bin_count(), std::span(with_loser_).subspan(first, last - first),
                          deciding_.data() + first, higher_.data() + first);
-      for (std::size_t g = first; g < last; ++g) find_open_bins_of(g);
+      for (std::size_t g = first; g < last; ++g) find_open_bins_of(g, higher_[g]);
     });
+  }
+
+  /// Adds what all workers of all shards counted.
+  void add_up_histograms() {
+    add_histograms(0, group_count());
+    const std::vector<std::uint32_t>& here = scratch_.histograms.front();
+    histogram_of_all_.assign(here.begin(), here.end());
+    shard_.add_up(histogram_of_all_);
+    higher_in_all_.resize(group_count());
   }
 
   /// Adds what all workers counted of these groups to the first histogram.
@@ -164,7 +188,8 @@ class Draw {
     }
   }
 
-  void find_open_bins_of(std::size_t g) {
+  /// @param higher  how many lie above the deciding bin
+  void find_open_bins_of(std::size_t g, std::int64_t higher) {
     const int bin_count = ranker_.bin_count();
     if (is_decided(g)) {  // samples in the highest bin win, those in the lowest do not
       lowest_open_[g] = static_cast<std::uint8_t>(bin_count - 1 - OpenBins);
@@ -174,7 +199,7 @@ class Draw {
     const int lowest =
         std::clamp(deciding_[g] - R::Neighbours, 0, std::max(bin_count - OpenBins, 0));
     lowest_open_[g] = static_cast<std::uint8_t>(lowest);
-    taken_[g] = counts_[g] - higher_[g];
+    taken_[g] = counts_[g] - higher;
     for (int bin = deciding_[g] + 1; bin < std::min(lowest + OpenBins, bin_count); ++bin) {
       taken_[g] += in_bin(static_cast<std::size_t>(bin), g);
     }
@@ -299,6 +324,7 @@ class Draw {
     const auto members_of = [&](std::size_t g) {
       return std::span(grouped).subspan(begins[g], begins[g + 1] - begins[g]);
     };
+    if (!shard_.is_whole()) return settle_over_shards(grouped, begins, winners);
     const Chunks group_chunks = chunks_of_groups();
     workers_.for_each_chunk(group_chunks.size(), [&](std::int64_t chunk, int) {
       bring_best_to_front(static_cast<std::size_t>(group_chunks.begin(chunk)),
@@ -308,6 +334,35 @@ class Draw {
       for (const std::uint32_t id : members_of(g).first(static_cast<std::size_t>(taken_[g]))) {
         winners.insert(id);
       }
+    }
+  }
+
+  /// Ranks the undecided samples that are here, and puts those into `winners` that are among the
+  /// best of all shards.
+  /// @param grouped  the samples, group by group
+  /// @param begins   where each group begins, and behind the last one the end
+  void settle_over_shards(const Ids& grouped, std::span<const std::uint32_t> begins,
+                          SampleSet& winners) {
+    const Chunks group_chunks = chunks_of_groups();
+    std::vector<std::vector<RankedSample>> ranked(static_cast<std::size_t>(group_chunks.size()));
+    std::vector<UndecidedGroup> undecided(group_count());
+    workers_.for_each_chunk(group_chunks.size(), [&](std::int64_t chunk, int) {
+      const auto first = static_cast<std::size_t>(group_chunks.begin(chunk));
+      const auto last = static_cast<std::size_t>(group_chunks.end(chunk));
+      std::vector<RankedSample>& of_chunk = ranked[static_cast<std::size_t>(chunk)];
+      of_chunk.reserve(begins[last] - begins[first]);
+      ranker_.rank(std::span(grouped).subspan(begins[first], begins[last] - begins[first]),
+                   of_chunk);
+      for (std::size_t g = first; g < last; ++g) {
+        undecided[g].here =
+            std::span(of_chunk).subspan(begins[g] - begins[first], begins[g + 1] - begins[g]);
+        undecided[g].taken = taken_[g];
+      }
+    });
+    cut_over_shards(shard_, undecided, workers_);
+    for (std::size_t g = 0; g < group_count(); ++g) {
+      if (undecided[g].best_loser) scratch_.thresholds[g] = *undecided[g].best_loser;
+      for (const RankedSample& sample : undecided[g].winners()) winners.insert(sample.id);
     }
   }
 
@@ -348,6 +403,7 @@ class Draw {
 
   const Groups& groups_;
   R& ranker_;
+  const Shard& shard_;
   std::span<const std::int64_t> counts_;
   const Workers& workers_;
   DrawScratch& scratch_;
@@ -357,6 +413,9 @@ class Draw {
   std::vector<std::uint32_t> higher_;      ///< per group, how many lie in higher bins
   std::vector<std::uint8_t> lowest_open_;  ///< per group, of its `OpenBins` open bins
   std::vector<std::int64_t> taken_;        ///< per group, how many in its open bins win
+  // Of shards:
+  std::vector<std::int64_t> histogram_of_all_;
+  std::vector<std::int64_t> higher_in_all_;
 };
 
 }  // namespace rcap

@@ -13,7 +13,7 @@ namespace rcap {
 
 LossMemory::LossMemory(std::shared_ptr<const ClassIndex> classes)
     : classes_(std::move(classes)),
-      losses_(static_cast<std::size_t>(classes_->sample_count())),
+      losses_(static_cast<std::size_t>(classes_->local_count())),
       class_limits_(static_cast<std::size_t>(classes_->class_count())) {}
 
 void LossMemory::fill(float loss) {
@@ -49,7 +49,10 @@ void LossMemory::start_from(const SampleSet& seen, const Workers& workers) {
       if (!limits_fixed_) limit = std::max(limit, losses_[id]);
     }
   });
+  share_limits();
 }
+
+void LossMemory::share_limits() { classes_->shard().raise(class_limits_); }
 
 void LossMemory::record_initial(std::span<const SampleId> ids, std::span<const float> losses) {
   classes_->visit([&](auto labels) {
@@ -148,13 +151,14 @@ std::vector<double> LossMemory::class_masses(const SampleSet& samples, double be
       most = std::max(most, std::min(losses_[id], class_limits_[labels[id]]));
     }
   });
+  classes_->shard().raise(largest);
   const TokenWeight tokens(*classes_);
   const auto term = [&](SampleId id, std::size_t label, std::size_t) {
     return tokens(id) * exact_exp((static_cast<double>(clipped(id, label)) -
                                    static_cast<double>(largest[label])) /
                                   beta);
   };
-  const auto everything = SampleSet::all(classes_->sample_count());
+  const auto everything = SampleSet::all(classes_->local_count());
   std::vector<double> masses = sum_by_class(*classes_, samples, workers, term);
   const std::vector<double> totals = sum_by_class(*classes_, everything, workers, term);
   for (std::size_t j = 0; j < masses.size(); ++j) {

@@ -19,36 +19,6 @@
 namespace rcap {
 namespace {
 
-/// "the loss of sample 7 is nan", and so on for the first few that are no losses.
-template <class Real>
-std::string describe_bad(std::span<const SampleId> ids, std::span<const Real> losses) {
-  constexpr std::size_t MostNamed = 8;
-  std::string text;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (is_loss(losses[i]) || ++count > MostNamed) continue;
-    text +=
-        formatted("{} of sample {} is {}", count == 1 ? "the loss" : ", that", ids[i], losses[i]);
-  }
-  return count > MostNamed ? formatted("{}, and {} more", text, count - MostNamed) : text;
-}
-
-void check_sizes(const char* where, std::size_t ids, std::size_t losses) {
-  if (ids == losses) return;
-  throw InvalidArgument(
-      formatted("{}: {} losses for {} ids; give one loss per sample, not the mean of a batch",
-                where, losses, ids));
-}
-
-/// @return whether some of them lie below zero by rounding
-template <class Real>
-bool check_losses(const char* where, std::span<const SampleId> ids, std::span<const Real> losses) {
-  if (all_are_losses(losses)) return false;
-  if (std::ranges::all_of(losses, is_loss<Real>)) return true;
-  throw InvalidArgument(formatted("{}: {}; losses must be finite and >= 0; nothing was recorded",
-                                  where, describe_bad(ids, losses)));
-}
-
 /// Calls `use` with the ids and their losses as methods keep them: in single precision, none below
 /// zero.
 /// @param as_they_are  the losses are so already if they are in single precision
@@ -65,27 +35,6 @@ void hand_over(std::span<const SampleId> ids, std::span<const Real> losses, bool
                            [](Real loss) { return saturate(std::max(Real{0}, loss)); });
     use(ids.subspan(first, count), std::span<const float>(block).first(count));
   }
-}
-
-/// Adds `term(place)` of each id to the sum of its class.
-template <class Sum, class Term>
-std::vector<Sum> sum_ids_by_class(const ClassIndex& classes, std::span<const SampleId> ids,
-                                  const Workers& workers, const Term& term) {
-  const Chunks chunks = chunks_for_sums(std::ssize(ids), std::ssize(ids), classes.class_count());
-  const auto class_count = static_cast<std::size_t>(classes.class_count());
-  std::vector<Sum> rows(std::max<std::size_t>(static_cast<std::size_t>(chunks.size()), 1) *
-                        class_count);
-  classes.visit([&](auto labels) {
-    workers.for_each_chunk(chunks.size(), [&](std::int64_t chunk, int) {
-      Sum* sums = rows.data() + static_cast<std::size_t>(chunk) * class_count;
-      const auto end = static_cast<std::size_t>(chunks.end(chunk));
-      for (auto i = static_cast<std::size_t>(chunks.begin(chunk)); i < end; ++i) {
-        sums[labels[static_cast<std::size_t>(ids[i])]] += term(i);
-      }
-    });
-  });
-  add_rows(rows, class_count);
-  return rows;
 }
 
 void check_longest(const ClassIndex& classes, std::int64_t keep_tokens) {
@@ -118,11 +67,11 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
       keep_tokens_(rcap::keep_count(classes_->token_count(), classes_->filled_class_count(),
                                     options.pruning_rate)),
       workers_(options.threads),
-      selected_(classes_->sample_count()),
+      selected_(classes_->local_count()),
       trained_weights_(classes_->class_sizes().size()),
-      pending_(SampleSet::all(classes_->sample_count())),
+      pending_(SampleSet::all(classes_->local_count())),
       unrefreshed_(0),
-      batch_means_(classes_->sample_count()) {
+      batch_means_(classes_->local_count()) {
   check_options(options);
   check_longest(*classes_, keep_tokens_);
 }
@@ -164,13 +113,7 @@ const Selection& Pruner::select(std::int64_t epoch) {
                   "(to start again, load an earlier state or make a new pruner)",
                   epoch, epoch_));
   }
-  const bool some_are_known = takes_initial_losses() && pending_count() < classes_->sample_count();
-  if (epoch_ < 0 && pending_count() > 0 && (needs_initial_losses() || some_are_known)) {
-    throw InvalidArgument(formatted(
-        "select: {} of {} samples have no initial loss, the first is sample {}; observe the loss "
-        "of every sample once before the first epoch",
-        pending_count(), classes_->sample_count(), pending_ids().front()));
-  }
+  if (epoch_ < 0) check_initial_losses();
   const bool is_new = epoch != epoch_;
   if (is_new) {
     make_selection(epoch, selected_, workers_);
@@ -192,15 +135,28 @@ const Selection& Pruner::select(std::int64_t epoch) {
   return selection_;
 }
 
+void Pruner::check_initial_losses() const {
+  if (!takes_initial_losses()) return;
+  const std::int64_t missing = shard().sum(pending_count());
+  if (missing == 0) return;
+  if (!needs_initial_losses() && missing == classes_->sample_count()) return;
+  const SampleId first_here =
+      pending_count() > 0 ? shard().first_id() + pending_ids().front() : classes_->sample_count();
+  throw InvalidArgument(formatted(
+      "select: {} of {} samples have no initial loss, the first is sample {}; observe the loss "
+      "of every sample once before the first epoch",
+      missing, classes_->sample_count(), shard().lowest(first_here)));
+}
+
 SampleSet Pruner::left_out() const {
-  SampleSet others = SampleSet::all(classes_->sample_count());
+  SampleSet others = SampleSet::all(classes_->local_count());
   others.subtract(selected_);
   return others;
 }
 
 std::vector<double> Pruner::class_weights(const Selection& selection, const Workers& workers) {
   const TokenWeight tokens(*classes_);
-  if (!selection.weights.empty()) {
+  if (shard().any(!selection.weights.empty())) {
     const float* weights = selection.weights.data();
     return sum_ids_by_class<double>(*classes_, selection.ids, workers, [&](std::size_t i) {
       return tokens(selection.ids[i]) * static_cast<double>(weights[i]);
@@ -228,7 +184,7 @@ void Pruner::mark_observed(const char* where, std::span<const SampleId> ids) {
   for (std::size_t first = 0; first < ids.size(); first += BlockIds) {
     const std::size_t last = std::min(first + BlockIds, ids.size());
     const auto block = ids.subspan(first, last - first);
-    const bool all_known = all_exist(block, classes_->sample_count());
+    const bool all_known = all_exist(block, classes_->local_count());
     // Far memory is fetched for many samples at a time.
     if (all_known && pending_is_far) {
       for (const SampleId id : block) __builtin_prefetch(pending + id / 64, 1, 2);
@@ -247,26 +203,28 @@ void Pruner::mark_observed(const char* where, std::span<const SampleId> ids) {
 }
 
 void Pruner::check_that_ids_exist(const char* where, std::span<const SampleId> ids) const {
-  if (all_exist(ids, classes_->sample_count())) return;
+  if (all_exist(ids, classes_->local_count())) return;
   const auto stray = std::ranges::find_if_not(ids, [this](SampleId id) { return exists(id); });
   throw InvalidArgument(
       formatted("{}: id {} does not exist; ids lie between 0 and {}; nothing was recorded", where,
-                *stray, classes_->sample_count() - 1));
+                *stray, classes_->local_count() - 1));
 }
 
 void Pruner::refuse(const char* where, std::span<const SampleId> ids, std::size_t at) {
   for (std::size_t i = 0; i < at; ++i) pending_.insert(ids[i]);
   check_that_ids_exist(where, ids.subspan(at, 1));
   const SampleId id = ids[at];
+  const SampleId name = shard().first_id() + id;
   std::string reason;
-  if (std::ranges::count(ids.first(at), id) > 0) {
-    reason = formatted("id {} appears twice in one call; give each sample once", id);
+  const bool is_one_call = shard().is_whole();  // or what several ranks observed
+  if (is_one_call && std::ranges::count(ids.first(at), id) > 0) {
+    reason = formatted("id {} appears twice in one call; give each sample once", name);
   } else if (epoch_ < 0 || selected_.contains(id)) {
-    reason = formatted("sample {} was observed before in this epoch; each counts once", id);
+    reason = formatted("sample {} was observed before in this epoch; each counts once", name);
   } else {
     reason = formatted(
         "sample {} is not in the selection of epoch {}; ids are positions in the whole data set",
-        id, epoch_);
+        name, epoch_);
   }
   throw InvalidArgument(formatted("{}: {}; nothing was recorded", where, reason));
 }
@@ -282,9 +240,12 @@ void Pruner::observe_any(std::span<const SampleId> ids, std::span<const Real> lo
   if (!learns()) return mark_observed("observe", ids);
   const bool some_are_below_zero = check_losses("observe", ids, losses);
   mark_observed("observe", ids);
-  hand_over(ids, losses, !some_are_below_zero, [this](auto some_ids, auto their_losses) {
-    record(some_ids, batch_means_.remembered(some_ids, their_losses));
-  });
+  hand_over(ids, losses, !some_are_below_zero,
+            [this](auto some_ids, auto their_losses) { record_marked(some_ids, their_losses); });
+}
+
+void Pruner::record_marked(std::span<const SampleId> ids, std::span<const float> losses) {
+  record(ids, batch_means_.remembered(ids, losses));
 }
 
 template <class Real>
@@ -360,7 +321,7 @@ void Pruner::observe_batch(std::span<const SampleId> ids, double mean_loss) {
   try {
     observe(ids, std::vector<double>(ids.size(), mean_loss));
   } catch (...) {
-    if (begins) batch_means_ = BatchMeans(classes_->sample_count());
+    if (begins) batch_means_ = BatchMeans(classes_->local_count());
     throw;
   }
 }
@@ -397,8 +358,9 @@ void Pruner::pass_over(std::span<const SampleId> ids) {
   mark_observed("pass_over", ids);
 }
 
-void Pruner::note_clipped(std::int64_t count) noexcept {
-  const std::int64_t observed = selected_.count() - pending_.count();
+void Pruner::note_clipped(std::int64_t count) {
+  const std::int64_t observed = shard().sum(selected_.count() - pending_.count());
+  count = shard().sum(count);
   clipped_part_ = observed == 0 ? 0 : static_cast<double>(count) / static_cast<double>(observed);
 }
 
@@ -443,7 +405,7 @@ void Pruner::list_all_state(StateFields& fields) {
   fields.samples("pending", pending_);
   fields.weights("trained_weights", trained_weights_);
   if (refreshes()) {
-    if (unrefreshed_.sample_count() == 0) unrefreshed_ = SampleSet(classes_->sample_count());
+    if (unrefreshed_.sample_count() == 0) unrefreshed_ = SampleSet(classes_->local_count());
     fields.samples("unrefreshed", unrefreshed_);
   }
   batch_means_.list_state(fields);
@@ -485,8 +447,7 @@ void Pruner::read_all_state(StateFields& fields, const std::string& where) {
   }
 }
 
-template <class Read>
-void Pruner::replace_state(const Read& read) {
+void Pruner::replace_state(const std::function<void()>& read) {
   const BatchMeans before = batch_means_;
   try {
     read();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/bins.hpp"
+#include "core/bytes.hpp"
 #include "core/chunks.hpp"
 #include "core/groups.hpp"
 #include "core/keys.hpp"
@@ -29,6 +30,9 @@ namespace rcap {
 ///
 /// Refers to `classes` and to the losses, which must outlive it. Holds a number for each
 /// class; the first draw of a pruner also samples keys, about 64 for each class.
+///
+/// Of shards, all lay out the bins alike: by what all of them know, and by arithmetic that is the
+/// same on every machine.
 template <class Label>
 class RaceRanker {
  public:
@@ -56,9 +60,9 @@ class RaceRanker {
     last.guesses.resize(first_draw ? 0 : counts.size());
     for (std::size_t j = 0; j < counts.size(); ++j) {
       const auto count = static_cast<double>(counts[j]);
-      const double guess =
-          first_draw ? guess_from(sampled[j], count / static_cast<double>(sizes()[j]))
-                     : last.thresholds[j] - std::log(count / static_cast<double>(last.counts[j]));
+      const double guess = first_draw
+                               ? guess_from(sampled[j], count / static_cast<double>(sizes()[j]))
+                               : last.thresholds[j] - log_of_ratio(counts[j], last.counts[j]);
       if (!first_draw) last.guesses[j] = guess;
       const double lowest = guess - margin - MarginInDeviations / std::sqrt(count);
       const auto start = static_cast<float>(-lowest * bins_per_nat_);
@@ -151,15 +155,20 @@ class RaceRanker {
 
   [[nodiscard]] std::span<const std::int64_t> sizes() const { return classes_.class_sizes(); }
 
+  /// ln(a / b); infinite if one of them is 0.
+  [[nodiscard]] static double log_of_ratio(std::int64_t a, std::int64_t b) {
+    if (a == 0 || b == 0) return std::numeric_limits<double>::infinity();
+    return exact_log(static_cast<double>(a) / static_cast<double>(b));
+  }
+
   /// Coarse keys of about `SampledPerClass` samples of an average class. They are taken in
   /// short runs, one from each stretch of equal length, at a random place in it: a plain
   /// stride could fall in step with the labels.
   void sample_keys(std::vector<std::vector<float>>& sampled) const {
     constexpr std::int64_t Run = 16;
-    const std::int64_t sample_count = classes_.sample_count();
-    const std::int64_t part =
-        std::max<std::int64_t>(1, sample_count / (SampledPerClass * classes_.class_count()));
-    const Chunks stretches{sample_count, part * Run};
+    const std::int64_t part = std::max<std::int64_t>(
+        1, classes_.sample_count() / (SampledPerClass * classes_.class_count()));
+    const Chunks stretches{classes_.local_count(), part * Run};
     for (std::int64_t stretch = 0; stretch < stretches.size(); ++stretch) {
       const std::int64_t length = stretches.end(stretch) - stretches.begin(stretch);
       const std::uint64_t places =
@@ -173,6 +182,23 @@ class RaceRanker {
       for (std::size_t i = 0; i < count; ++i) {
         sampled[groups_(first + static_cast<SampleId>(i))].push_back(keys[i]);
       }
+    }
+    if (!classes_.shard().is_whole()) gather_sampled(sampled);
+  }
+
+  /// Replaces the keys by those of all shards.
+  void gather_sampled(std::vector<std::vector<float>>& sampled) const {
+    struct SampledKey {
+      std::uint32_t group;
+      float key;
+    };
+    std::vector<SampledKey> here;
+    for (std::size_t j = 0; j < sampled.size(); ++j) {
+      for (const float key : sampled[j]) here.push_back({static_cast<std::uint32_t>(j), key});
+      sampled[j].clear();
+    }
+    for (const SampledKey& one : gather_values<SampledKey>(classes_.shard().exchange(), here)) {
+      sampled[one.group].push_back(one.key);
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include "core/inclusion.hpp"
 #include "core/member_blocks.hpp"
+#include "core/together.hpp"
 #include "core/token_weight.hpp"
 
 namespace rcap {
@@ -46,15 +47,17 @@ std::vector<Factor> factors_of_classes(const ClassWeighing& weighing) {
   return factors_of(std::vector<double>(weighing.counts.begin(), weighing.counts.end()), weighing);
 }
 
-void divide_by_mean(std::span<const SampleId> ids, const TokenWeight& tokens,
+/// Of all shards.
+void divide_by_mean(const Shard& shard, std::span<const SampleId> ids, const TokenWeight& tokens,
                     std::span<float> weights) {
-  double sum = 0;
+  const double sum = in_turn(shard, 0.0, [&](double& sum_so_far) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      sum_so_far += tokens(ids[i]) * static_cast<double>(weights[i]);
+    }
+  });
   double token_count = 0;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    sum += tokens(ids[i]) * static_cast<double>(weights[i]);
-    token_count += tokens(ids[i]);
-  }
-  const double mean = sum / token_count;
+  for (const SampleId id : ids) token_count += tokens(id);
+  const double mean = sum / static_cast<double>(shard.sum(static_cast<std::int64_t>(token_count)));
   for (float& weight : weights) weight = static_cast<float>(static_cast<double>(weight) / mean);
 }
 
@@ -70,11 +73,12 @@ class DrawnSamples {
   DrawnSamples(const ClassIndex& classes, std::span<const Label> labels,
                std::span<const SampleId> ids, const Workers& workers)
       : classes_(classes),
+        shard_(classes.shard()),
         labels_(labels.data()),
         tokens_(classes),
         ids_(ids),
-        class_count_(static_cast<std::size_t>(classes.class_count())),
-        chunks_(chunks_for_sums(std::ssize(ids), std::ssize(ids), classes.class_count())),
+        class_count_(classes.class_count()),
+        chunks_(chunks_for_sums(std::ssize(ids), std::ssize(ids), class_count_)),
         workers_(workers) {}
 
   /// Finds one over the chance of each sample.
@@ -99,13 +103,14 @@ class DrawnSamples {
   void weigh(const FreshDraw* draw, std::span<InverseChance> inverses,
              const ClassWeighing& weighing, std::span<float> weights) const {
     const std::vector<double> sums = raise(draw, inverses, weighing.exponents, weights);
-    if (multiply(factors_of(sums, weighing), weights)) divide_by_mean(ids_, tokens_, weights);
+    const bool is_held_back = multiply(factors_of(sums, weighing), weights);
+    if (shard_.any(is_held_back)) divide_by_mean(shard_, ids_, tokens_, weights);
   }
 
  private:
   /// Some samples.
   struct Stretch {
-    std::size_t chunk, first, count;
+    std::size_t first, count;
     const SampleId* ids;
   };
 
@@ -113,19 +118,22 @@ class DrawnSamples {
     return labels_[stretch.ids[i]];
   }
 
-  /// Calls `f` with all stretches, those of one chunk in order.
+  /// Calls `f` with the stretches of these places, in order.
+  template <class F>
+  void for_each_stretch(std::int64_t begin, std::int64_t end, const F& f) const {
+    for (auto first = static_cast<std::size_t>(begin); first < static_cast<std::size_t>(end);) {
+      const Stretch stretch{first, std::min(BlockSamples, static_cast<std::size_t>(end) - first),
+                            ids_.data() + first};
+      f(stretch);
+      first += stretch.count;
+    }
+  }
+
+  /// Calls `f` with all stretches.
   template <class F>
   void for_each_stretch(const F& f) const {
     workers_.for_each_chunk(chunks_.size(), [&](std::int64_t chunk, int) {
-      Stretch stretch;
-      stretch.chunk = static_cast<std::size_t>(chunk);
-      stretch.first = static_cast<std::size_t>(chunks_.begin(chunk));
-      for (const auto end = static_cast<std::size_t>(chunks_.end(chunk)); stretch.first < end;
-           stretch.first += stretch.count) {
-        stretch.count = std::min(BlockSamples, end - stretch.first);
-        stretch.ids = ids_.data() + stretch.first;
-        f(stretch);
-      }
+      for_each_stretch(chunks_.begin(chunk), chunks_.end(chunk), f);
     });
   }
 
@@ -152,20 +160,25 @@ class DrawnSamples {
   [[nodiscard]] std::vector<double> raise(const FreshDraw* draw, std::span<InverseChance> inverses,
                                           std::span<const float> exponents,
                                           std::span<float> weights) const {
-    std::vector<double> sums(static_cast<std::size_t>(chunks_.size()) * class_count_);
-    for_each_stretch([&](const Stretch& stretch) {
+    const std::vector<std::int64_t> begins = shard_.begins_of(std::ssize(ids_));
+    const std::int64_t before = begins[static_cast<std::size_t>(shard_.rank())];
+    const auto raise_stretch = [&](const Stretch& stretch, double* sum) {
       if (draw != nullptr) find_chances_of(stretch, *draw, inverses);
       float exponent[BlockSamples] = {};
       for (std::size_t i = 0; i < stretch.count; ++i) exponent[i] = exponents[class_of(stretch, i)];
       float* raised = weights.data() + stretch.first;
       powers(inverses.data() + stretch.first, exponent, stretch.count, raised);
-      double* sum = sums.data() + stretch.chunk * class_count_;
       for (std::size_t i = 0; i < stretch.count; ++i) {
         sum[class_of(stretch, i)] += tokens_(stretch.ids[i]) * static_cast<double>(raised[i]);
       }
-    });
-    add_rows(sums, class_count_);
-    return sums;
+    };
+    return sum_rows<double>(shard_, chunks_for_sums(begins.back(), begins.back(), class_count_),
+                            begins, static_cast<std::size_t>(class_count_), workers_,
+                            [&](std::int64_t begin, std::int64_t end, double* sum) {
+                              for_each_stretch(
+                                  begin - before, end - before,
+                                  [&](const Stretch& stretch) { raise_stretch(stretch, sum); });
+                            });
   }
 
   /// Whether one was held back.
@@ -186,10 +199,11 @@ class DrawnSamples {
   }
 
   const ClassIndex& classes_;
+  const Shard& shard_;
   const Label* labels_;
   TokenWeight tokens_;
   std::span<const SampleId> ids_;
-  std::size_t class_count_;
+  std::int64_t class_count_;
   Chunks chunks_;
   const Workers& workers_;
 };

@@ -2,12 +2,17 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/formatted.hpp"
 #include "base/path_text.hpp"
 #include "base/regular_file.hpp"
+#include "core/set_bits.hpp"
+#include "core/shard_state.hpp"
 #include "core/state_format.hpp"
+#include "core/together.hpp"
 #include "rcap/core/error.hpp"
 #include "rcap/core/state_file.hpp"
 
@@ -90,6 +95,11 @@ class StateReader {
                                bytes, left()));
     }
     source_.read_at(offset_, data, static_cast<std::size_t>(bytes));
+    offset_ += bytes;
+  }
+
+  void skip(std::uint64_t bytes, std::string_view what) {
+    if (bytes > left()) get(nullptr, bytes, what);  // refuses
     offset_ += bytes;
   }
 
@@ -187,7 +197,7 @@ class StateReader {
 /// Fills the fields and can put everything back.
 class FieldReader final : public StateFields {
  public:
-  explicit FieldReader(StateReader& input) : input_(input) {}
+  FieldReader(const Shard& shard, StateReader& input) : shard_(shard), input_(input) {}
 
   void number(std::string_view name, std::int64_t& value) override {
     const std::int64_t read = get_number(name);
@@ -212,19 +222,50 @@ class FieldReader final : public StateFields {
     get_numbers(name, FieldType::Weights, values);
   }
 
-  using StateFields::chances;
+  void sample_losses(std::string_view name, std::vector<float>& values) override {
+    if (shard_.is_whole()) return losses(name, values);
+    expect(name, FieldType::Losses, static_cast<std::uint64_t>(shard_.total()));
+    remember(values);
+    get_part(values.data(), values.size() * sizeof(float), shard_.first_id() * sizeof(float),
+             shard_.total() * sizeof(float), name);
+    check(name, values);
+  }
+
   void chances(std::string_view name, std::vector<InverseChance>& values,
                std::size_t count) override {
-    expect(name, FieldType::Chances, count);
+    if (shard_.is_whole()) {
+      expect(name, FieldType::Chances, count);
+      remember(values);
+      values.resize(count);
+      return input_.get(values.data(), values.size() * sizeof(InverseChance), quoted(name));
+    }
+    const auto all = static_cast<std::int64_t>(expect(name, FieldType::Chances, std::nullopt));
+    std::int64_t first = selected_before_;
+    std::int64_t behind = first + selected_here_;
+    if (selected_ == 0) {
+      first = even_place(all, shard_.rank_count(), shard_.rank());
+      behind = even_place(all, shard_.rank_count(), shard_.rank() + 1);
+    } else if (selected_ != all) {
+      input_.source().refuse(
+          formatted("{} has {} values for {} selected samples; the file is damaged", quoted(name),
+                    all, selected_));
+    }
     remember(values);
-    values.resize(count);
-    input_.get(values.data(), values.size() * sizeof(InverseChance), quoted(name));
+    values.resize(static_cast<std::size_t>(behind - first));
+    get_part(values.data(), values.size() * sizeof(InverseChance), first * sizeof(InverseChance),
+             all * sizeof(InverseChance), name);
   }
 
   void samples(std::string_view name, SampleSet& values) override {
-    expect(name, FieldType::Samples, static_cast<std::uint64_t>(values.sample_count()));
+    const bool is_whole = shard_.is_whole();
+    expect(name, FieldType::Samples,
+           static_cast<std::uint64_t>(is_whole ? values.sample_count() : shard_.total()));
     remember(values);
-    input_.get(values.words().data(), values.words().size_bytes(), quoted(name));
+    if (is_whole) {
+      input_.get(values.words().data(), values.words().size_bytes(), quoted(name));
+    } else {
+      get_part_of(name, values);
+    }
     if (has_bits_past_end(values)) {
       input_.source().refuse(
           formatted("{} holds a sample past the last one, {}", name, values.sample_count() - 1));
@@ -251,16 +292,60 @@ class FieldReader final : public StateFields {
     undo_.emplace_back([&value, old = value]() mutable { std::swap(value, old); });
   }
 
+  /// Reads this shard's bytes of a field.
+  /// @param before, all  how many bytes come before, and how many all shards have
+  void get_part(void* data, std::uint64_t bytes, std::uint64_t before, std::uint64_t all,
+                std::string_view name) {
+    input_.skip(before, quoted(name));
+    input_.get(data, bytes, quoted(name));
+    input_.skip(all - before - bytes, quoted(name));
+  }
+
+  /// Reads this shard's part of a set. Of the selection, it also counts what lies before the part
+  /// and in all: that tells where the shard's part of other fields lies.
+  void get_part_of(std::string_view name, SampleSet& values) {
+    constexpr std::uint64_t WordBytes = sizeof(std::uint64_t);
+    const auto words_before = static_cast<std::uint64_t>((shard_.first_id() + 63) / 64);
+    const auto all_words = static_cast<std::uint64_t>((shard_.total() + 63) / 64);
+    const std::uint64_t words_here = values.words().size();
+    if (name != "selected") {
+      return get_part(values.words().data(), words_here * WordBytes, words_before * WordBytes,
+                      all_words * WordBytes, name);
+    }
+    selected_before_ = count_members(words_before, name);
+    input_.get(values.words().data(), words_here * WordBytes, quoted(name));
+    selected_here_ = values.count();
+    selected_ = selected_before_ + selected_here_ +
+                count_members(all_words - words_before - words_here, name);
+  }
+
+  /// Reads words of a set; how many samples they hold.
+  std::int64_t count_members(std::uint64_t word_count, std::string_view name) {
+    std::int64_t members = 0;
+    std::vector<std::uint64_t> words;
+    for (; word_count > 0; word_count -= words.size()) {
+      words.resize(std::min<std::uint64_t>(word_count, ReadBufferBytes / sizeof(std::uint64_t)));
+      input_.get(words.data(), words.size() * sizeof(std::uint64_t), quoted(name));
+      members += count_bits(words);
+    }
+    return members;
+  }
+
+  template <class Real>
+  void check(std::string_view name, const std::vector<Real>& values) const {
+    if (const auto i = first_bad_number(values); i < values.size()) {
+      input_.source().refuse(
+          formatted("{}[{}] is {}; it must be finite and >= 0", name, i, values[i]));
+    }
+  }
+
   /// Numbers that are finite and >= 0.
   template <class Real>
   void get_numbers(std::string_view name, FieldType type, std::vector<Real>& values) {
     expect(name, type, values.size());
     remember(values);
     input_.get(values.data(), values.size() * sizeof(Real), quoted(name));
-    if (const auto i = first_bad_number(values); i < values.size()) {
-      input_.source().refuse(
-          formatted("{}[{}] is {}; it must be finite and >= 0", name, i, values[i]));
-    }
+    check(name, values);
   }
 
   std::int64_t get_number(std::string_view name) {
@@ -268,7 +353,9 @@ class FieldReader final : public StateFields {
     return input_.get_value<std::int64_t>(quoted(name));
   }
 
-  void expect(std::string_view name, FieldType type, std::uint64_t count) {
+  /// @param count  of values; any if there is none
+  /// @return how many there are
+  std::uint64_t expect(std::string_view name, FieldType type, std::optional<std::uint64_t> count) {
     ++field_count_;
     if (input_.left() == 0) {
       input_.source().refuse(
@@ -277,18 +364,25 @@ class FieldReader final : public StateFields {
     const std::string read_name = input_.get_string("a field name");
     const auto read_type = input_.get_value<std::uint32_t>("a field type");
     const auto read_count = input_.get_value<std::uint64_t>("a field length");
-    if (read_name != name || read_type != static_cast<std::uint32_t>(type) || read_count != count) {
+    if (read_name != name || read_type != static_cast<std::uint32_t>(type) ||
+        read_count != count.value_or(read_count)) {
       input_.source().refuse(
           formatted("field {} is {:?} of type {} and length {}; it must be {:?} of type {} and "
                     "length {}",
                     field_count_, read_name, read_type, read_count, name,
-                    static_cast<std::uint32_t>(type), count));
+                    static_cast<std::uint32_t>(type), count.value_or(read_count)));
     }
+    return read_count;
   }
 
+  const Shard& shard_;
   StateReader& input_;
   std::vector<std::function<void()>> undo_;  ///< puts a field back
   std::int64_t field_count_ = 0;
+  // Of shards, in "selected":
+  std::int64_t selected_before_ = 0;  ///< in the shards before
+  std::int64_t selected_here_ = 0;
+  std::int64_t selected_ = 0;  ///< in all
 };
 
 std::string in_one_line(const std::vector<std::string>& options) {
@@ -341,34 +435,58 @@ void require_same(const StateSource& source, const StateIdentity& file, const St
   }
 }
 
-void read_state(const StateSource& source, const StateIdentity& identity,
-                const ListFields& list_fields) {
-  StateReader input(source);
-  require_same(source, input.get_identity(), identity);
-  FieldReader fields(input);
+/// @param open  makes the source
+void read_state(const Shard& shard, const std::function<std::unique_ptr<StateSource>()>& open,
+                const StateIdentity& identity, const ListFields& list_fields) {
+  std::unique_ptr<StateSource> source;
+  std::optional<StateReader> input;
+  std::optional<FieldReader> fields;
   try {
-    list_fields(fields);
-    fields.finish();
+    together(shard, [&] {
+      source = open();
+      input.emplace(*source);
+      require_same(*source, input->get_identity(), identity);
+      fields.emplace(shard, *input);
+      list_fields(*fields);
+      fields->finish();
+    });
   } catch (...) {
-    fields.put_back();
+    if (fields) fields->put_back();
     throw;
   }
 }
 
 }  // namespace
 
+std::int64_t even_place(std::int64_t count, int rank_count, int rank) {
+  return count / rank_count * rank + count % rank_count * rank / rank_count;
+}
+
 void read_state_file(const fs::path& path, const StateIdentity& identity,
                      const ListFields& list_fields) {
-  read_state(FileSource(path), identity, list_fields);
+  read_shard_from_file(Shard(0), path, identity, list_fields);
+}
+
+void read_shard_from_file(const Shard& shard, const fs::path& path, const StateIdentity& identity,
+                          const ListFields& list_fields) {
+  read_state(
+      shard, [&] { return std::make_unique<FileSource>(path); }, identity, list_fields);
 }
 
 void decode_state(std::span<const std::byte> bytes, const StateIdentity& identity,
                   const ListFields& list_fields) {
-  read_state(MemorySource(bytes), identity, list_fields);
+  decode_shard(Shard(0), bytes, identity, list_fields);
+}
+
+void decode_shard(const Shard& shard, std::span<const std::byte> bytes,
+                  const StateIdentity& identity, const ListFields& list_fields) {
+  read_state(
+      shard, [&] { return std::make_unique<MemorySource>(bytes); }, identity, list_fields);
 }
 
 StateIdentity read_state_identity(const fs::path& path) {
-  return StateReader(FileSource(path)).get_identity();
+  const FileSource source(path);
+  return StateReader(source).get_identity();
 }
 
 }  // namespace rcap

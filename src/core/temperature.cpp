@@ -25,6 +25,7 @@ class LossBins {
         float& width = widths_[labels[i]];
         width = std::max(width, losses[i]);
       }
+      classes.shard().raise(widths_);
       for (float& width : widths_) width /= Bins - 1;
       for (std::size_t i = 0; i < losses.size(); ++i) {
         const float width = widths_[labels[i]];
@@ -32,6 +33,7 @@ class LossBins {
         counts_[labels[i] * Bins + std::min(static_cast<std::size_t>(place), Bins - 1)] += 1;
       }
     });
+    classes.shard().add_up(counts_);
   }
 
   /// The mean effective part of the classes at this temperature.
@@ -63,7 +65,7 @@ class LossBins {
 
   std::span<const std::int64_t> sizes_;
   std::vector<float> widths_;
-  std::vector<std::uint32_t> counts_;
+  std::vector<std::int64_t> counts_;
 };
 
 }  // namespace

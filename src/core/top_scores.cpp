@@ -63,28 +63,35 @@ std::vector<std::int64_t> count_lower_halves(std::span<const float> scores, Leng
 
 }  // namespace
 
-SampleSet top_scores(std::span<const float> scores, std::int64_t count) {
-  return top_scores(scores, count, {});
+SampleSet top_scores(std::span<const float> scores, std::int64_t count, Lengths lengths) {
+  return top_scores(Shard(std::ssize(scores)), scores, count, lengths);
 }
 
-SampleSet top_scores(std::span<const float> scores, std::int64_t tokens, Lengths lengths) {
+SampleSet top_scores(const Shard& shard, std::span<const float> scores, std::int64_t count,
+                     Lengths lengths) {
   const std::int64_t all = lengths.empty()
-                               ? std::ssize(scores)
+                               ? shard.total()
                                : std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-  if (tokens < 0 || tokens > all) {
+  if (count < 0 || count > all) {
     throw InvalidArgument(
-        formatted("top_scores: count is {}; it must lie between 0 and {}, the number of {}", tokens,
+        formatted("top_scores: count is {}; it must lie between 0 and {}, the number of {}", count,
                   all, lengths.empty() ? "samples" : "tokens"));
   }
   SampleSet top(std::ssize(scores));
-  const std::vector<std::int64_t> upper_halves = count_upper_halves(scores, lengths);
-  if (tokens == 0) return top;
+  std::vector<std::int64_t> upper_halves = count_upper_halves(scores, lengths);
+  if (count == 0) return top;
 
-  const Threshold upper = find_bucket(upper_halves, tokens);
-  const Threshold lower = find_bucket(count_lower_halves(scores, lengths, upper.key), upper.ties);
+  shard.add_up(upper_halves);
+  const Threshold upper = find_bucket(upper_halves, count);
+  std::vector<std::int64_t> lower_halves = count_lower_halves(scores, lengths, upper.key);
+  const std::vector<std::int64_t> here = lower_halves;
+  shard.add_up(lower_halves);
+  const Threshold lower = find_bucket(lower_halves, upper.ties);
   const std::uint32_t threshold = upper.key << 16 | lower.key;
-  const bool some_lie_above = lower.ties < tokens;
-  std::int64_t tied = 0;  // tokens so far
+  const bool some_lie_above = lower.ties < count;
+  // Shards are in the order of ids, so those before this one have the first ties.
+  const std::vector<std::int64_t> tied_before = shard.begins_of(here[lower.key]);
+  std::int64_t tied = tied_before[static_cast<std::size_t>(shard.rank())];  // tokens so far
   bool may_win = true;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const std::uint32_t key = key_of(scores[i]);

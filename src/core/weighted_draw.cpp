@@ -30,9 +30,9 @@ void check_counts(std::string_view where, std::span<const std::int64_t> sizes,
 }
 
 void check_weights(const ClassIndex& classes, const LossWeights& weights) {
-  if (std::cmp_not_equal(weights.losses.size(), classes.sample_count())) {
+  if (std::cmp_not_equal(weights.losses.size(), classes.local_count())) {
     throw InvalidArgument(formatted("draw_weighted: {} losses for {} samples",
-                                    weights.losses.size(), classes.sample_count()));
+                                    weights.losses.size(), classes.local_count()));
   }
   if (!(weights.beta >= 1e-3 && weights.beta <= 1e3)) {
     throw InvalidArgument(
@@ -42,11 +42,11 @@ void check_weights(const ClassIndex& classes, const LossWeights& weights) {
 
 /// `counts[g]` samples of each group g, all members of a group equally likely.
 template <Grouping Groups>
-SampleSet draw_equally(const Groups& groups, const RandomStream& stream, std::int64_t sample_count,
+SampleSet draw_equally(const Groups& groups, const RandomStream& stream, const Shard& shard,
                        std::span<const std::int64_t> counts, const Workers& workers) {
-  UniformRanker ranker(stream, bin_bits_for(sample_count, counts.size()));
+  UniformRanker ranker(stream, bin_bits_for(shard.total(), counts.size()));
   DrawScratch scratch;
-  return Draw(groups, ranker, sample_count, counts, workers, scratch).run();
+  return Draw(groups, ranker, shard, counts, workers, scratch).run();
 }
 
 /// The same in tokens.
@@ -128,7 +128,7 @@ SampleSet draw_weighted(const ClassIndex& classes, const LossWeights& weights,
     }
     ranker.aim_at(counts, used);
     used.counts.assign(counts.begin(), counts.end());
-    return Draw(groups, ranker, classes.sample_count(), counts, workers, used).run();
+    return Draw(groups, ranker, classes.shard(), counts, workers, used).run();
   });
 }
 
@@ -142,15 +142,15 @@ SampleSet draw_per_class(const ClassIndex& classes, std::span<const std::int64_t
       return draw_tokens_equally(groups, stream, classes.sample_count(),
                                  task_of(classes, counts, candidates), workers);
     }
-    return draw_equally(groups, stream, classes.sample_count(), counts, workers);
+    return draw_equally(groups, stream, classes.shard(), counts, workers);
   });
 }
 
 SampleSet draw_tokens(const ClassIndex& classes, std::int64_t tokens, const RandomStream& stream,
                       const Workers& workers, const SampleSet* members) {
   if (!classes.has_lengths()) {
-    return members != nullptr ? draw_from(*members, tokens, stream, workers)
-                              : draw_uniform(classes.sample_count(), tokens, stream, workers);
+    return members != nullptr ? draw_from(classes.shard(), *members, tokens, stream, workers)
+                              : draw_uniform(classes.shard(), tokens, stream, workers);
   }
   const std::array budgets{tokens};
   const std::array available{members != nullptr ? tokens_of(classes, *members)
@@ -166,16 +166,26 @@ SampleSet draw_tokens(const ClassIndex& classes, std::int64_t tokens, const Rand
 
 SampleSet draw_uniform(std::int64_t sample_count, std::int64_t count, const RandomStream& stream,
                        const Workers& workers) {
+  return draw_uniform(Shard(sample_count), count, stream, workers);
+}
+
+SampleSet draw_uniform(const Shard& shard, std::int64_t count, const RandomStream& stream,
+                       const Workers& workers) {
   const std::array counts{count};
-  check_counts("draw_uniform", std::array{sample_count}, counts);
-  return draw_equally(OneGroup{}, stream, sample_count, counts, workers);
+  check_counts("draw_uniform", std::array{shard.total()}, counts);
+  return draw_equally(OneGroup{}, stream, shard, counts, workers);
 }
 
 SampleSet draw_from(const SampleSet& members, std::int64_t count, const RandomStream& stream,
                     const Workers& workers) {
-  check_counts("draw_from", std::array{members.count()}, std::array{count});
+  return draw_from(Shard(members.sample_count()), members, count, stream, workers);
+}
+
+SampleSet draw_from(const Shard& shard, const SampleSet& members, std::int64_t count,
+                    const RandomStream& stream, const Workers& workers) {
+  check_counts("draw_from", std::array{shard.sum(members.count())}, std::array{count});
   const std::array<std::int64_t, 2> counts{count, 0};
-  return draw_equally(MemberGroups{&members}, stream, members.sample_count(), counts, workers);
+  return draw_equally(MemberGroups{&members}, stream, shard, counts, workers);
 }
 
 double sum_of_keys(const ClassIndex& classes, const LossWeights& weights,

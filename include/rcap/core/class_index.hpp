@@ -12,6 +12,7 @@
 
 #include "rcap/core/export.hpp"
 #include "rcap/core/ids.hpp"
+#include "rcap/core/shard.hpp"
 
 RCAP_API_BEGIN
 namespace rcap {
@@ -28,7 +29,7 @@ class ClassIndex {
  public:
   /// More classes than this are treated as a mistake (hashed or raw ids as labels).
   static constexpr ClassId MaxClasses = 1 << 24;
-  /// Sample numbers fit 32 bits inside the core.
+  /// Sample numbers fit 32 bits inside the core: of one process. All shards together may have more.
   static constexpr std::int64_t MaxSamples = 0xffffffff;
   /// The sum of all lengths fits 63 bits.
   static constexpr std::int64_t MaxLength = 0x7fffffff;
@@ -51,8 +52,9 @@ class ClassIndex {
   /// The same samples with lengths: `ClassIndex(labels).with_lengths(lengths)`.
   ///
   /// @param lengths  one per sample, each from 1 to `MaxLength`
-  /// @throws InvalidArgument  another number of lengths, one out of range (names the sample), or a
-  ///                          class without samples
+  /// @throws InvalidArgument  another number of lengths, one out of range (names the sample), a
+  /// class
+  ///                          without samples, or samples in shards
   ///
   /// Keeps four bytes per sample.
   template <std::integral Length>
@@ -63,7 +65,19 @@ class ClassIndex {
         std::span<const std::ranges::range_value_t<Lengths>>(lengths));
   }
 
-  [[nodiscard]] std::int64_t sample_count() const noexcept { return sample_count_; }
+  /// One rank's part of a data set; all ranks make theirs together. Labels are here of the shard's
+  /// samples alone, and ids count from its first; sizes and the fingerprint are those of the whole.
+  /// @param labels  of the shard's samples
+  /// @throws InvalidArgument  as above, on every rank; or the ranks' class counts differ
+  template <std::integral Label>
+  ClassIndex(std::span<const Label> labels, const Shard& shard,
+             std::optional<ClassId> class_count = std::nullopt);
+
+  /// How many samples the data set has.
+  [[nodiscard]] std::int64_t sample_count() const noexcept { return shard_.total(); }
+  /// How many of them are here: all, unless it is cut into shards.
+  [[nodiscard]] std::int64_t local_count() const noexcept { return shard_.sample_count(); }
+  [[nodiscard]] const Shard& shard() const noexcept { return shard_; }
   [[nodiscard]] ClassId class_count() const noexcept {
     return static_cast<ClassId>(class_sizes_.size());
   }
@@ -79,7 +93,7 @@ class ClassIndex {
     return has_lengths() ? lengths_[static_cast<std::size_t>(id)] : 1;
   }
   [[nodiscard]] std::int64_t token_count() const noexcept {
-    return has_lengths() ? token_count_ : sample_count_;
+    return has_lengths() ? token_count_ : sample_count();
   }
   /// The tokens of each class.
   [[nodiscard]] std::span<const std::int64_t> class_tokens() const noexcept {
@@ -103,7 +117,8 @@ class ClassIndex {
         [id](auto labels) { return static_cast<ClassId>(labels[static_cast<std::size_t>(id)]); });
   }
 
-  /// How many of the given samples, which must exist, each class has.
+  /// How many of the given samples, which must exist, each class has; of shards, all ranks give
+  /// theirs, and get what all of them have.
   [[nodiscard]] std::vector<std::int64_t> count_by_class(std::span<const SampleId> ids) const;
 
   /// How many tokens of the given samples each class has.
@@ -116,7 +131,7 @@ class ClassIndex {
   [[nodiscard]] std::uint64_t length_fingerprint() const noexcept { return length_fingerprint_; }
 
  private:
-  std::int64_t sample_count_;
+  Shard shard_;
   std::vector<std::int64_t> class_sizes_;
   std::variant<std::vector<std::uint8_t>, std::vector<std::uint16_t>, std::vector<std::uint32_t>>
       labels_;

@@ -43,7 +43,8 @@ class Filter {
   Filter(std::int64_t epoch, std::int64_t sample_count, std::span<const SampleId> ids,
          std::span<const float> weights);
 
-  /// Maps a file that `save` wrote, and checks all of it once: 0.05 s at 10^9 samples without weights.
+  /// Maps a file that `save` wrote, and checks all of it once: 0.05 s at 10^9 samples without
+  /// weights.
   /// @throws BadFile        there is no such file, or it is damaged
   /// @throws StateMismatch  a filter of another version of the format
   [[nodiscard]] static Filter load(const std::filesystem::path& path);

@@ -35,6 +35,9 @@ struct ClassLoss {
 /// Losses arrive in random order, so every additional array that `record` touched would cost a
 /// cache miss. It therefore only stores, and `clip` applies the limits later, in memory order.
 /// Every other function reads clipped losses.
+///
+/// Of a data set that is cut into shards, losses are here of the shard's samples alone, but limits
+/// and sums are those of all; all ranks call the functions that find them.
 class LossMemory {
  public:
   explicit LossMemory(std::shared_ptr<const ClassIndex> classes);
@@ -53,6 +56,8 @@ class LossMemory {
   /// Records losses of the pass before training: they raise the limit of their
   /// class unless limits are fixed. Ids must exist; losses finite and >= 0.
   void record_initial(std::span<const SampleId> ids, std::span<const float> losses);
+  /// Uses the highest limits of all shards, as it must be after the last `record_initial`.
+  void share_limits();
   /// Records losses of training.
   void record(std::span<const SampleId> ids, std::span<const float> losses);
   /// The same for any samples, whether or not the next `clip` covers them: clipped at once.
@@ -65,7 +70,7 @@ class LossMemory {
   /// The same with a weight for each member, in ascending order (`class_losses`).
   std::vector<ClassLoss> clip(const SampleSet& samples, std::span<const InverseChance> weights,
                               const Workers& workers = 1);
-  /// How many losses the last `clip` cut.
+  /// How many of the losses that are here the last `clip` cut.
   [[nodiscard]] std::int64_t cut_count() const noexcept { return cut_count_; }
 
   /// The loss of one sample.
@@ -93,7 +98,7 @@ class LossMemory {
 
   /// The arrays for a state file.
   void list_state(StateFields& fields) {
-    fields.losses("losses", losses_);
+    fields.sample_losses("losses", losses_);
     fields.losses("class_limits", class_limits_);
   }
 

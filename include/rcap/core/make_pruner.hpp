@@ -86,6 +86,7 @@ struct MethodInfo {
   Holds is_random = [](const PrunerOptions&) { return true; };   ///< by seed, other samples
   Holds refreshes = [](const PrunerOptions&) { return false; };  ///< `Pruner::refreshes`
   bool is_static = false;  ///< chooses once: the same subset every epoch
+  bool shards = false;     ///< can select from a data set that is cut into shards
   bool keeps_all = false;  ///< prunes nothing: the baseline for the others
   Budget (*budget)(const PrunerOptions&) = [](const PrunerOptions&) { return Budget::EveryEpoch; };
   Scores needs_scores = Scores::None;

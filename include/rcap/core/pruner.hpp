@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -58,6 +59,9 @@ void list_options(OptionFields& fields, CommonOptions& options);
 ///
 /// A selection is a pure function of (state, seed, epoch). One thread at a time may
 /// call a pruner; different pruners are independent.
+///
+/// Of a data set that is cut into shards it has one shard's samples, and its ids count from the
+/// shard's first; `ShardedPruner` makes such pruners and speaks for them.
 class Pruner {
  public:
   virtual ~Pruner() = default;
@@ -281,23 +285,29 @@ class Pruner {
   virtual void list_state(StateFields&) {}
   /// "name=value" of each option that shapes selections, except pruning_rate and seed.
   [[nodiscard]] virtual std::vector<std::string> describe_options() const { return {}; }
+  /// Of a shard: makes what `record` learnt of all samples the same for all shards. All ranks call
+  /// it after they have recorded losses, before they select or save.
+  virtual void agree() {}
 
   [[nodiscard]] const std::shared_ptr<const ClassIndex>& shared_classes() const noexcept {
     return classes_;
   }
-  /// The random numbers of an epoch.
+  [[nodiscard]] const Shard& shard() const noexcept { return classes_->shard(); }
+  /// The random numbers of an epoch, for ids that count from the shard's first.
   [[nodiscard]] RandomStream stream(Purpose purpose, std::int64_t epoch) const noexcept {
-    return {options_.seed, purpose, epoch};
+    return RandomStream(options_.seed, purpose, epoch).from_id(shard().first_id());
   }
   /// For a method that clips, to call in `make_selection`: how many of the losses observed in the
   /// last selection it has cut.
-  void note_clipped(std::int64_t count) noexcept;
+  void note_clipped(std::int64_t count);
   [[nodiscard]] const SampleSet& selected() const noexcept { return selected_; }
   /// Whether `weigh` was called for these samples: not since a state was loaded, until `select`.
   [[nodiscard]] bool are_weighed() const noexcept { return selection_.epoch == epoch_; }
   [[nodiscard]] const SampleSet& pending() const noexcept { return pending_; }
 
  private:
+  friend class ShardedPruner;
+
   template <class Real>
   void observe_any(std::span<const SampleId> ids, std::span<const Real> losses);
   template <class Real>
@@ -307,19 +317,22 @@ class Pruner {
   /// Takes samples out of `pending_`: all of them, or none if one is refused.
   /// @param where  what a message begins with
   void mark_observed(const char* where, std::span<const SampleId> ids);
+  /// Records losses whose samples are marked.
+  void record_marked(std::span<const SampleId> ids, std::span<const float> losses);
   /// Undoes the marks of the ids before `at` and says what is wrong with that one.
   [[noreturn]] void refuse(const char* where, std::span<const SampleId> ids, std::size_t at);
   void check_that_ids_exist(const char* where, std::span<const SampleId> ids) const;
   /// Takes samples out of `unrefreshed_`: all of them, or none if one is refused.
   void mark_refreshed(std::span<const SampleId> ids);
+  /// Throws unless all or, where it can do without, no initial losses are known.
+  void check_initial_losses() const;
   [[nodiscard]] bool exists(SampleId id) const noexcept {
-    return id >= 0 && id < classes_->sample_count();
+    return id >= 0 && id < classes_->local_count();
   }
   [[nodiscard]] StateIdentity identity() const;
   void list_all_state(StateFields& fields);
   /// Calls `read`, which fills the state; if it throws, all is as it was.
-  template <class Read>
-  void replace_state(const Read& read);
+  void replace_state(const std::function<void()>& read);
   [[nodiscard]] SampleSet left_out() const;
   /// @param where  what a message begins with
   void read_all_state(StateFields& fields, const std::string& where);

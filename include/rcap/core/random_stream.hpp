@@ -67,6 +67,11 @@ class RandomStream {
     return RandomStream(start);
   }
 
+  /// The same numbers for ids that count from `first_id`.
+  [[nodiscard]] constexpr RandomStream from_id(SampleId first_id) const noexcept {
+    return RandomStream(start_ + static_cast<std::uint64_t>(first_id) * Gamma);
+  }
+
   /// 64 random bits for a sample.
   [[nodiscard]] constexpr std::uint64_t bits(SampleId id) const noexcept {
     return mix64(state(id));

@@ -37,15 +37,16 @@ class StateFields {
   virtual void flag(std::string_view name, bool& value) = 0;
   /// Losses, scores, limits: finite and >= 0, as many as there are now.
   virtual void losses(std::string_view name, std::vector<float>& values) = 0;
+  /// The same, one for each sample that is here.
+  virtual void sample_losses(std::string_view name, std::vector<float>& values) {
+    losses(name, values);
+  }
   /// Sums of weights: finite and >= 0, as many as there are now.
   virtual void weights(std::string_view name, std::vector<double>& values) = 0;
+  /// One for each selected sample that is here.
   /// @param count  how many they must be; there may be more or fewer before they are read
   virtual void chances(std::string_view name, std::vector<InverseChance>& values,
                        std::size_t count) = 0;
-  /// As many as there are now.
-  void chances(std::string_view name, std::vector<InverseChance>& values) {
-    chances(name, values, values.size());
-  }
   /// A set over the same data set; no bit past the last sample.
   virtual void samples(std::string_view name, SampleSet& values) = 0;
 };

@@ -14,11 +14,13 @@ RCAP_API_BEGIN
 namespace rcap {
 
 /// Draws without replacement. All of them rank samples by a key that is a pure
-/// function of (stream, sample) and take the best; none depends on the number of workers.
+/// function of (stream, sample) and take the best; none depends on the number of workers. Of a data
+/// set that is cut into shards, every rank gets its part of what one process would draw; ids, also
+/// those of the stream (`RandomStream::from_id`), count from the shard's first.
 
 /// The losses that `draw_weighted` turns into probabilities.
 struct LossWeights {
-  std::span<const float> losses;  ///< phi, one per sample, finite and >= 0
+  std::span<const float> losses;  ///< phi, one per sample that is here, finite and >= 0
   double beta = 1.0;              ///< temperature, 0.001 to 1000
 };
 
@@ -82,6 +84,8 @@ struct Candidates {
 /// of 0, 1, 2, ... samples the prefixes of one random permutation.
 [[nodiscard]] SampleSet draw_uniform(std::int64_t sample_count, std::int64_t count,
                                      const RandomStream& stream, const Workers& workers = 1);
+[[nodiscard]] SampleSet draw_uniform(const Shard& shard, std::int64_t count,
+                                     const RandomStream& stream, const Workers& workers = 1);
 
 /// The same of samples with lengths: the prefix of that permutation whose tokens are nearest to
 /// `tokens`, the shorter of two that are equally near. Without lengths it is the draw above.
@@ -94,6 +98,9 @@ struct Candidates {
 
 /// Draws `count` of the members of a set, all equally likely; the sets are nested, too.
 [[nodiscard]] SampleSet draw_from(const SampleSet& members, std::int64_t count,
+                                  const RandomStream& stream, const Workers& workers = 1);
+/// The same from the members that all shards have.
+[[nodiscard]] SampleSet draw_from(const Shard& shard, const SampleSet& members, std::int64_t count,
                                   const RandomStream& stream, const Workers& workers = 1);
 
 /// The number by which `draw_weighted` ranks a sample: loss / beta - ln(-ln(1 - u)),

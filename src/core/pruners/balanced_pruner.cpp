@@ -44,7 +44,7 @@ BalancedPruner::BalancedPruner(std::shared_ptr<const ClassIndex> classes,
   if (!rcap::learns(options)) return;
   memory_.emplace(shared_classes());
   memory_->fix_limits(std::numeric_limits<float>::max());  // nothing is clipped
-  known_ = SampleSet(this->classes().sample_count());
+  known_ = SampleSet(this->classes().local_count());
   told_errors_.assign(class_count, 0.0F);
 }
 
@@ -89,7 +89,7 @@ void BalancedPruner::learn(const SampleSet& selected, const Workers& workers) {
   if (has_told_errors_) {
     return wanted_->learn(std::vector<double>(told_errors_.begin(), told_errors_.end()), epoch());
   }
-  if (!has_started_ && known_.count() > 0) {
+  if (!has_started_ && shard().any(known_.count() > 0)) {
     memory_->start_from(known_, workers);
     has_started_ = true;
   }

@@ -30,10 +30,10 @@ BanditPruner::BanditPruner(std::shared_ptr<const ClassIndex> classes, const Comm
     : Pruner(options.rule == BanditRule::Ucb ? "ucb" : "epsilon-greedy", std::move(classes),
              common),
       options_(options),
-      means_(static_cast<std::size_t>(this->classes().sample_count()),
+      means_(static_cast<std::size_t>(this->classes().local_count()),
              options.start == BanditStart::One ? 1.0F : 0.0F),
       variances_(options.rule == BanditRule::Ucb ? means_.size() : 0),
-      seen_(this->classes().sample_count()) {
+      seen_(this->classes().local_count()) {
   check_options(options);
 }
 
@@ -75,10 +75,9 @@ std::vector<float> BanditPruner::scores() const {
 }
 
 void BanditPruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
-  const std::int64_t sample_count = classes().sample_count();
   const RandomStream random = stream(Purpose::Exploration, epoch);
-  if (seen_.count() == 0) {
-    selected = options_.full_first_epoch ? SampleSet::all(sample_count)
+  if (!shard().any(seen_.count() > 0)) {
+    selected = options_.full_first_epoch ? SampleSet::all(classes().local_count())
                                          : draw_tokens(classes(), keep_tokens(), random, workers);
     return;
   }
@@ -90,9 +89,9 @@ void BanditPruner::make_selection(std::int64_t epoch, SampleSet& selected, const
       explores
           ? static_cast<std::int64_t>(options_.epsilon * static_cast<double>(keep_tokens()) + 1e-6)
           : 0;
-  selected = top_scores(scores(), keep_tokens() - random_count, classes().lengths());
+  selected = top_scores(shard(), scores(), keep_tokens() - random_count, classes().lengths());
   if (random_count > 0) {
-    SampleSet rest = SampleSet::all(sample_count);
+    SampleSet rest = SampleSet::all(classes().local_count());
     rest.subtract(selected);
     selected.unite(draw_tokens(classes(), random_count, random, workers, &rest));
   }
@@ -100,8 +99,8 @@ void BanditPruner::make_selection(std::int64_t epoch, SampleSet& selected, const
 
 void BanditPruner::list_state(StateFields& fields) {
   fields.number("last_round", last_round_);
-  fields.losses("means", means_);
-  fields.losses("variances", variances_);
+  fields.sample_losses("means", means_);
+  fields.sample_losses("variances", variances_);
   fields.samples("seen", seen_);
 }
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "core/by_value.hpp"
-#include "core/chunks.hpp"
 #include "core/prefetch.hpp"
+#include "core/sum_rows.hpp"
 #include "rcap/core/class_budget.hpp"
 #include "rcap/core/weighted_draw.hpp"
 
@@ -19,15 +19,16 @@ constexpr double LeastKept = 0.1;
 /// Of a sample whose loss is not known yet, as in the published library.
 constexpr float UnseenScore = 3.0F;
 
-/// Added up piece by piece in a fixed order.
-double mean_of(std::span<const float> values, const Workers& workers) {
-  const Chunks chunks{static_cast<std::int64_t>(values.size()), 1 << 16};
-  std::vector<double> sums(static_cast<std::size_t>(chunks.size()));
-  workers.for_each_chunk(chunks.size(), [&](std::int64_t chunk, int) {
-    sums[static_cast<std::size_t>(chunk)] = std::accumulate(
-        values.begin() + chunks.begin(chunk), values.begin() + chunks.end(chunk), 0.0);
-  });
-  return std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(values.size());
+/// Of all shards; added up piece by piece in a fixed order.
+double mean_of(const Shard& shard, std::span<const float> values, const Workers& workers) {
+  const std::vector<double> sum = sum_rows<double>(
+      shard, {shard.total(), 1 << 16}, shard.begins(), 1, workers,
+      [&](std::int64_t begin, std::int64_t end, double* piece) {
+        const auto of_piece = values.subspan(static_cast<std::size_t>(begin - shard.first_id()),
+                                             static_cast<std::size_t>(end - begin));
+        *piece = std::accumulate(of_piece.begin(), of_piece.end(), *piece);
+      });
+  return sum.front() / static_cast<double>(shard.total());
 }
 
 }  // namespace
@@ -53,8 +54,8 @@ InfoBatchPruner::InfoBatchPruner(std::shared_ptr<const ClassIndex> classes,
                                  const CommonOptions& common, const InfoBatchOptions& options)
     : Pruner("infobatch", std::move(classes), common),
       options_(options),
-      scores_(static_cast<std::size_t>(this->classes().sample_count()), UnseenScore),
-      rescaled_(this->classes().sample_count()) {
+      scores_(static_cast<std::size_t>(this->classes().local_count()), UnseenScore),
+      rescaled_(this->classes().local_count()) {
   check_options(options);
   kept_part_ = std::max(LeastKept, 1 - options.prune_probability);
   if (options.batch_size) {
@@ -85,13 +86,13 @@ std::optional<std::int64_t> InfoBatchPruner::plan_batches(std::int64_t epochs,
 
 void InfoBatchPruner::make_selection(std::int64_t epoch, SampleSet& selected,
                                      const Workers& workers) {
-  selected = SampleSet::all(classes().sample_count());
-  rescaled_ = SampleSet(classes().sample_count());
+  selected = SampleSet::all(classes().local_count());
+  rescaled_ = SampleSet(classes().local_count());
   if (prunes(epoch)) {
-    const SampleSet below = samples_below(scores_, mean_of(scores_, workers));
-    const auto kept =
-        static_cast<std::int64_t>(kept_part_ * static_cast<double>(below.count()) + 1e-6);
-    rescaled_ = draw_from(below, kept, stream(Purpose::Selection, epoch), workers);
+    const SampleSet below = samples_below(scores_, mean_of(shard(), scores_, workers));
+    const auto kept = static_cast<std::int64_t>(
+        kept_part_ * static_cast<double>(shard().sum(below.count())) + 1e-6);
+    rescaled_ = draw_from(shard(), below, kept, stream(Purpose::Selection, epoch), workers);
     selected.subtract(below);
     selected.unite(rescaled_);
   }
@@ -101,10 +102,11 @@ void InfoBatchPruner::make_selection(std::int64_t epoch, SampleSet& selected,
 void InfoBatchPruner::cut_to_budget(std::int64_t epoch, SampleSet& selected,
                                     const Workers& workers) {
   const std::int64_t batch_size = *options_.batch_size;
-  const std::int64_t wanted = batches_of(selected.count(), batch_size);
+  const std::int64_t count = shard().sum(selected.count());
+  const std::int64_t wanted = batches_of(count, batch_size);
   const std::int64_t left = *total_batches_ - used_batches_;
   if (wanted > left) {
-    selected = draw_from(selected, std::min(selected.count(), left * batch_size),
+    selected = draw_from(shard(), selected, std::min(count, left * batch_size),
                          stream(Purpose::Budget, epoch), workers);
   }
   used_batches_ += std::min(wanted, left);
@@ -121,7 +123,7 @@ void InfoBatchPruner::record(std::span<const SampleId> ids, std::span<const floa
 
 void InfoBatchPruner::weigh(std::span<const SampleId> ids, const Workers&,
                             std::vector<float>& weights) {
-  if (rescaled_.count() == 0) return weights.clear();
+  if (!shard().any(rescaled_.count() > 0)) return weights.clear();
   const auto weight = static_cast<float>(1 / kept_part_);
   weights.resize(ids.size());
   std::ranges::transform(ids, weights.begin(),
@@ -131,7 +133,7 @@ void InfoBatchPruner::weigh(std::span<const SampleId> ids, const Workers&,
 void InfoBatchPruner::list_state(StateFields& fields) {
   fields.number("used_batches", used_batches_);
   fields.flag("observed_any", observed_any_);
-  fields.losses("scores", scores_);
+  fields.sample_losses("scores", scores_);
   fields.samples("rescaled", rescaled_);
 }
 

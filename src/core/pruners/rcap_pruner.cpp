@@ -8,6 +8,7 @@
 #include "core/keys.hpp"
 #include "core/sample_weights.hpp"
 #include "core/saturate.hpp"
+#include "core/shard_state.hpp"
 #include "core/temperature.hpp"
 #include "rcap/core/class_budget.hpp"
 
@@ -70,7 +71,7 @@ RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOp
     : Pruner("rcap", std::move(classes), common),
       options_(options),
       memory_(shared_classes()),
-      known_(this->classes().sample_count()) {
+      known_(this->classes().local_count()) {
   check_options(options);
   if (const auto limit = given_clip()) memory_.fix_limits(*limit);
   if (const auto loss = given_first_loss()) memory_.fill(*loss);
@@ -107,8 +108,12 @@ std::optional<float> RcapPruner::given_clip() const {
 }
 
 std::size_t RcapPruner::chance_count() const {
-  if (!classes().has_lengths()) return static_cast<std::size_t>(keep_count());
-  return static_cast<std::size_t>(selected().count());
+  if (classes().has_lengths()) return static_cast<std::size_t>(selected().count());
+  // Of a shard, how many of the selected samples are here is known with the first selection.
+  const auto place = [this](int rank) {
+    return even_place(keep_count(), shard().rank_count(), rank);
+  };
+  return static_cast<std::size_t>(place(shard().rank() + 1) - place(shard().rank()));
 }
 
 void RcapPruner::list_state(StateFields& fields) {
@@ -165,7 +170,7 @@ std::vector<double> RcapPruner::class_errors(const Workers& workers) const {
     return corrected_errors(memory_.class_losses(selected(), inverse_chances_, workers),
                             classes().tokens_by_class(selected().ids(workers)), workers);
   }
-  if (epoch() < 0) return errors_over(SampleSet::all(classes().sample_count()), workers);
+  if (epoch() < 0) return errors_over(SampleSet::all(classes().local_count()), workers);
   std::vector<double> errors = errors_over(selected(), workers);
   judge_starved_classes(errors, workers);
   return errors;
@@ -173,7 +178,7 @@ std::vector<double> RcapPruner::class_errors(const Workers& workers) const {
 
 std::vector<ClassLoss> RcapPruner::losses_of_all(const Workers& workers) const {
   const std::vector<double> sums =
-      memory_.class_sums(SampleSet::all(classes().sample_count()), workers);
+      memory_.class_sums(SampleSet::all(classes().local_count()), workers);
   std::vector<ClassLoss> losses;
   for (std::size_t j = 0; j < sums.size(); ++j) {
     losses.push_back({sums[j], static_cast<double>(classes().class_tokens()[j])});
@@ -190,7 +195,7 @@ double RcapPruner::proportional_share(std::size_t class_id) const {
 void RcapPruner::judge_starved_classes(std::vector<double>& errors, const Workers& workers) const {
   if (options_.min_per_class > 0) return;  // there are none
   const std::vector<std::int64_t> taken = classes().count_by_class(selected().ids());
-  const std::vector<double> whole = errors_over(SampleSet::all(classes().sample_count()), workers);
+  const std::vector<double> whole = errors_over(SampleSet::all(classes().local_count()), workers);
   for (std::size_t j = 0; j < errors.size(); ++j) {
     const auto size = static_cast<double>(classes().class_tokens()[j]);
     if (taken[j] == 0 && size > 0) errors[j] = whole[j] * proportional_share(j) / size;
@@ -226,8 +231,8 @@ std::vector<double> RcapPruner::corrected_errors(std::vector<ClassLoss> losses,
 
 bool RcapPruner::knows_class_errors() const {
   if (has_told_errors_) return true;
-  if (epoch() < 0) return pending_count() < classes().sample_count();
-  return !waits_for_losses() || known_.count() > 0;
+  if (epoch() < 0) return shard().sum(pending_count()) < classes().sample_count();
+  return !waits_for_losses() || shard().any(known_.count() > 0);
 }
 
 std::vector<std::int64_t> RcapPruner::class_counts() const {
@@ -260,7 +265,7 @@ std::vector<double> RcapPruner::share_weights(std::span<const double> errors,
 
 void RcapPruner::start(const SampleSet& seen, const Workers& workers) {
   if (!waits_for_losses()) return;
-  if (seen.count() == 0) return memory_.fill(1);  // any number: all samples are alike
+  if (!shard().any(seen.count() > 0)) return memory_.fill(1);  // any number: all samples are alike
   memory_.start_from(seen, workers);
   has_started_ = true;
 }
@@ -282,7 +287,7 @@ std::vector<double> RcapPruner::clip_and_judge(const SampleSet& samples, const W
 
 void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
   if (this->epoch() < 0) {
-    SampleSet observed = SampleSet::all(classes().sample_count());
+    SampleSet observed = SampleSet::all(classes().local_count());
     observed.subtract(pending());
     start(observed, workers);
   }
@@ -309,8 +314,8 @@ void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
   // A selection that came with a state brings its chances along: the losses of its draw may be
   // gone.
   const bool is_fresh = drawn_with_.has_value();
+  if (is_fresh) inverse_chances_.resize(ids.size());
   if (!is_fresh) counts_ = classes().tokens_by_class(ids);
-  if (classes().has_lengths()) inverse_chances_.resize(ids.size());
   const FreshDraw draw{{memory_.stored_losses(), drawn_with_.value_or(1)},
                        scratch_.thresholds,
                        classes().has_lengths() ? &scratch_.by_length : nullptr};

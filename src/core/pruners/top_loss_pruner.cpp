@@ -10,10 +10,10 @@ namespace rcap {
 
 TopLossPruner::TopLossPruner(std::shared_ptr<const ClassIndex> classes, const CommonOptions& common)
     : Pruner("top-loss", std::move(classes), common),
-      losses_(static_cast<std::size_t>(this->classes().sample_count())) {}
+      losses_(static_cast<std::size_t>(this->classes().local_count())) {}
 
 void TopLossPruner::make_selection(std::int64_t, SampleSet& selected, const Workers&) {
-  selected = top_scores(losses_, keep_tokens(), classes().lengths());
+  selected = top_scores(shard(), losses_, keep_tokens(), classes().lengths());
 }
 
 void TopLossPruner::prefetch(std::span<const SampleId> ids) const {

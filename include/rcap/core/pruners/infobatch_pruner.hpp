@@ -49,6 +49,7 @@ class InfoBatchPruner final : public Pruner {
   void weigh(std::span<const SampleId> ids, const Workers& workers,
              std::vector<float>& weights) override;
   void list_state(StateFields& fields) override;
+  void agree() override { observed_any_ = shard().any(observed_any_); }
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);
   }

@@ -127,6 +127,7 @@ class RcapPruner final : public Pruner {
   [[nodiscard]] std::vector<double> class_weights(const Selection& selection,
                                                   const Workers& workers) override;
   void list_state(StateFields& fields) override;
+  void agree() override { memory_.share_limits(); }
   [[nodiscard]] std::vector<std::string> describe_options() const override {
     return rcap::describe_options(options_);
   }

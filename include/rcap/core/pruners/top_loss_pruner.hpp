@@ -23,7 +23,7 @@ class TopLossPruner final : public Pruner {
   void make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) override;
   void record(std::span<const SampleId> ids, std::span<const float> losses) override;
   void prefetch(std::span<const SampleId> ids) const override;
-  void list_state(StateFields& fields) override { fields.losses("losses", losses_); }
+  void list_state(StateFields& fields) override { fields.sample_losses("losses", losses_); }
 
   std::vector<float> losses_;
 };
