@@ -41,11 +41,16 @@ class Turn {
   std::unique_lock<std::mutex> lock_;
 };
 
+/// The options of a method from keyword arguments.
+/// @throws InvalidArgument, TypeError  an unknown option, or a value that is none
+[[nodiscard]] PrunerOptions options_from(const MethodInfo& method, const nb::kwargs& given);
+
 void bind_advise(nb::module_& module);   ///< whether pruning will help
 void bind_errors(nb::module_& module);   ///< the exceptions of the core, with their messages
 void bind_filter(nb::module_& module);   ///< what an epoch keeps, for streams
 void bind_pruner(nb::module_& module);   ///< what every method has: Pruner, Selection
 void bind_methods(nb::module_& module);  ///< a class for every method
 void bind_scorers(nb::module_& module);  ///< scores for static methods
+void bind_sharded(nb::module_& module);  ///< a pruner whose data set is cut into shards
 
 }  // namespace rcap::python

@@ -246,6 +246,14 @@ void add_method(nb::module_& module, nb::dict& classes) {
 
 }  // namespace
 
+PrunerOptions options_from(const MethodInfo& method, const nb::kwargs& given) {
+  nb::dict arguments;
+  arguments.update(given);
+  PrunerOptions options;
+  take_options(method, arguments, options);
+  return options;
+}
+
 void bind_methods(nb::module_& module) {
   if (methods().size() > MostMethods) throw InternalError("more methods than Python classes");
   nb::dict classes;

@@ -14,5 +14,6 @@ NB_MODULE(_core, module) {
   rcap::python::bind_pruner(module);
   rcap::python::bind_methods(module);
   rcap::python::bind_scorers(module);
+  rcap::python::bind_sharded(module);
   rcap::python::bind_advise(module);
 }
