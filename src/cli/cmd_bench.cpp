@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
+#include "cli/bench_shards.hpp"
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/machine.hpp"
@@ -64,6 +66,8 @@ struct BenchSelectArguments {
   std::int64_t repeat = 7;
   std::int64_t batch_size = 256;
   bool no_order = false;
+  std::int64_t shards = 0;
+  std::filesystem::path scratch;
   Beside beside = Beside::Nothing;
   bool json = false;
   bool quiet = false;
@@ -89,11 +93,21 @@ bool parse_arguments(std::span<const std::string> words, BenchSelectArguments& a
   line.flag(
       "no_order", arguments.no_order,
       fmt::format("observe in ascending order; always on above {} samples", MostOrderedSamples));
+  line.count(
+      "shards", arguments.shards, "R",
+      "select as R ranks would that have the samples between them, one rank at a time; 0: as "
+      "one process without ranks",
+      Range::between(0, 4096));
+  line.path("scratch", arguments.scratch, "DIR",
+            "with --shards: keep what waiting ranks have in memory in files of this folder, which "
+            "are deleted");
   line.flag("json", arguments.json, "print one JSON object");
   line.flag("quiet", arguments.quiet, "print no progress");
   line.config();
   if (!line.parse(words)) return false;
-  arguments.no_order = arguments.no_order || arguments.sample_count > MostOrderedSamples;
+  if (arguments.shards == 0 && arguments.sample_count > MostOrderedSamples) {
+    arguments.no_order = true;
+  }
   return true;
 }
 
@@ -370,9 +384,32 @@ void print_table(const BenchSelectArguments& arguments, const SelectBench& bench
              arguments.no_order ? "ascending" : "training", arguments.batch_size);
 }
 
+BenchShardsArguments shards_of(const BenchSelectArguments& arguments) {
+  if (arguments.profile != ClassProfile::Balanced ||
+      arguments.label_order != LabelOrder::Shuffled || arguments.beside != Beside::Nothing) {
+    throw InvalidArgument(
+        "bench select: --profile, --label-order and --beside are not for --shards, whose labels "
+        "are "
+        "drawn evenly; leave them out");
+  }
+  return {.sample_count = arguments.sample_count,
+          .class_count = arguments.class_count,
+          .shards = static_cast<int>(arguments.shards),
+          .scratch = arguments.scratch,
+          .common = arguments.common,
+          .rcap = arguments.rcap,
+          .repeat = arguments.repeat,
+          .no_order = arguments.no_order,
+          .json = arguments.json};
+}
+
 void run_bench_select(std::span<const std::string> words) {
   BenchSelectArguments arguments;
   if (!parse_arguments(words, arguments)) return;
+  if (arguments.shards > 0) return run_bench_shards(shards_of(arguments));
+  if (!arguments.scratch.empty()) {
+    throw InvalidArgument("bench select: --scratch is for --shards; give their number");
+  }
   SelectBench bench(arguments);
   bench.run();
   if (arguments.json) {

@@ -84,6 +84,25 @@ class Program(CliTest):
         self.assertEqual(set(told["cpu"]["features"]), {"avx2", "avx512f", "fma", "bf16"})
         self.assertEqual(told["datasets"][0]["name"], "fashion-mnist")
 
+    def test_bench_select_selects_the_same_with_any_number_of_shards(self):
+        def told(*words):
+            # Above a million bytes a shard, so that memory lies in the scratch files.
+            return json.loads(self.rcap("bench", "select", "--n", 1_500_000, "--classes", 100, "--repeat", 1,
+                                        "--json", *words))
+        scratch = self.folder / "scratch"
+        scratch.mkdir()
+        alone = told("--shards", 1)
+        self.assertEqual(alone["selected"], [150_000, 150_000])
+        self.assertEqual(alone["scratch_bytes"], 0)
+        shards = told("--shards", 3, "--scratch", scratch)
+        self.assertEqual(shards["digest"], alone["digest"])
+        self.assertGreater(shards["scratch_bytes"], 1_500_000)
+        self.assertGreater(shards["bytes_exchanged"][1], 8 * 150_000)
+        self.assertEqual(told("--shards", 2, "--no-order")["digest"], alone["digest"])
+        self.assertEqual(list(scratch.iterdir()), [])
+        self.assert_refused("bench", "select", "--scratch", ".", naming="--scratch is for --shards")
+        self.assert_refused("bench", "select", "--shards", 2, "--beside", "paper", naming="not for --shards")
+
     def test_bench_select_prints_medians_and_their_spread(self):
         for words in [[], ["--profile", "long-tailed", "--threads", 2, "--label-order", "sorted"], ["--no-order"]]:
             told = json.loads(self.rcap("bench", "select", "--n", 20000, "--classes", 10, "--repeat", 3, "--json",
