@@ -99,7 +99,7 @@ class Program(CliTest):
         self.assertGreater(shards["scratch_bytes"], 1_500_000)
         self.assertGreater(shards["bytes_exchanged"][1], 8 * 150_000)
         self.assertEqual(told("--shards", 2, "--no-order")["digest"], alone["digest"])
-        self.assertEqual(list(scratch.iterdir()), [])
+        scratch.rmdir()  # which fails if anything is left in it
         self.assert_refused("bench", "select", "--scratch", ".", naming="--scratch is for --shards")
         self.assert_refused("bench", "select", "--shards", 2, "--beside", "paper", naming="not for --shards")
 
