@@ -15,6 +15,7 @@
 #include "core/order_over_shards.hpp"
 #include "core/ranks_in_turn.hpp"
 #include "rcap/core/error.hpp"
+#include "rcap/core/top_scores.hpp"
 #include "rcap/core/training_order.hpp"
 
 namespace rcap {
@@ -500,6 +501,23 @@ TEST(DrawOverShards, EqualsThatOfOneProcessForAnyLosses) {
     std::ranges::sort(together);
     EXPECT_EQ(together, alone);
   }
+}
+
+TEST(TopScoresOverShards, BreakTiesByIdsOfTheWholeDataSet) {
+  std::vector<float> scores(320);
+  for (std::size_t i = 0; i < scores.size(); ++i) scores[i] = i % 4 == 0 ? 2.0F : 1.0F;
+  // All 80 twos, and the first 100 of 240 ones: up to sample 133.
+  std::vector<SampleId> together;
+  RanksInTurn(3).run([&](Exchange& exchange) {
+    const ShardRange range = shard_range(320, 3, exchange.rank());
+    const auto own = std::span<const float>(scores).subspan(
+        static_cast<std::size_t>(range.first_id), static_cast<std::size_t>(range.sample_count));
+    for (const SampleId id : top_scores(Shard(range, 320, exchange), own, 180).ids()) {
+      together.push_back(range.first_id + id);
+    }
+  });
+  std::ranges::sort(together);
+  EXPECT_EQ(together, top_scores(scores, 180).ids());
 }
 
 TEST(RanksInTurn, TellsRanksThatAreOutOfStep) {
