@@ -127,6 +127,25 @@ def test_takes_a_filter_without_a_sampler(tmp_path):
         Filtered(Shards(), rcap.RS2(LABELS))
 
 
+def test_refreshes_what_an_epoch_leaves_out():
+    options = {"epochs": 10, "hidden": 0.5, "confidence": 0.5, "seed": 5}
+    alone, sampler = rcap.Kakurenbo(LABELS, **options), PruningSampler(rcap.Kakurenbo(LABELS, **options))
+    loader, refreshed = make_loader(Shards(), sampler), 0
+    for epoch in range(EPOCHS):
+        sampler.set_epoch(epoch)
+        for _, ids in loader:
+            sampler.observe(ids, losses_of(ids, epoch))
+        left_out = rcap.Filter(epoch, len(LABELS), sampler.refresh_ids)
+        for _, ids in make_loader(Shards(), left_out):
+            sampler.observe_refreshed(ids, losses_of(ids, epoch))
+            refreshed += len(ids)
+        selection = alone.select(epoch)
+        alone.observe(selection.ids, losses_of(selection.ids, epoch).numpy())
+        alone.observe_refreshed(selection.refresh_ids, losses_of(selection.refresh_ids, epoch).numpy())
+        assert sampler.pruner.state() == alone.state()
+    assert refreshed > 0
+
+
 def test_what_workers_are_sent_is_small():
     sampler = PruningSampler(rcap.RS2(np.arange(1_000_000) % 10, pruning_rate=0.9))
     filtered = Filtered(Shards(), sampler)
