@@ -222,7 +222,7 @@ class PruningMixin(Trainer):
             return self.sample_losses(model, inputs)
         bounds = inputs.pop(BOUNDS, None)
         count = len(bounds) - 1 if bounds is not None else len(next(iter(inputs.values())))
-        loss = super().compute_loss(model, inputs)  # outputs would cost some trainers a second forward pass
+        loss: Any = super().compute_loss(model, inputs)  # outputs would cost some trainers a second forward pass
         return loss.mean().reshape(1).expand(count).contiguous(), None
 
     def compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any], return_outputs: bool = False,
