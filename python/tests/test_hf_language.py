@@ -67,7 +67,7 @@ def make_model(kind, **options):
         return LlamaForCausalLM(LlamaConfig(**SMALL, num_key_value_heads=2, bos_token_id=1, eos_token_id=1))
     if kind == "mixtral":
         return MixtralForCausalLM(MixtralConfig(
-            **SMALL, num_key_value_heads=2, num_local_experts=2, output_router_logits=True, router_aux_loss_coef=0.5,
+            **SMALL, num_key_value_heads=2, num_local_experts=4, output_router_logits=True, router_aux_loss_coef=0.5,
             bos_token_id=1, eos_token_id=1))
     if kind == "t5":
         return T5ForConditionalGeneration(T5Config(
