@@ -3,8 +3,8 @@
 
     torchrun --nproc-per-node 2 torchrun_loop.py
 
-The sampler finds the process group on its own. Every rank makes the same selection and takes its part, and losses are
-exchanged once an epoch. No DistributedSampler is needed, nor anything else that shards.
+The sampler finds the process group on its own. The ranks of a host share one pruner; every rank takes its part of what
+it selects, and losses are exchanged once an epoch. No DistributedSampler is needed, nor anything else that shards.
 """
 
 import torch
@@ -32,8 +32,8 @@ def part_of_this_rank(dataset):
     return DataLoader(Indexed(dataset), sampler=ids, batch_size=256)
 
 
-def train(model, dataset, pruner, epochs):
-    sampler = PruningSampler(pruner)
+def train(model, dataset, make_pruner, epochs):
+    sampler = PruningSampler(make_pruner)
     loader = sampler.loader(dataset, batch_size=BATCH_SIZE)
     initial_losses(model.module, part_of_this_rank(dataset), sampler)
 
@@ -52,22 +52,28 @@ def train(model, dataset, pruner, epochs):
     return seen
 
 
-def main():
-    chosen = options(__doc__.splitlines()[0])
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo")  # "nccl" on GPUs
-    (x, y), (test_x, test_y) = make_data(chosen.seed)
+def train_both(chosen):
+    """On everything, and on a tenth; in a process group that is initialised."""
+    seed = chosen["seed"]
+    (x, y), (test_x, test_y) = make_data(seed)
     dataset = TensorDataset(torch.from_numpy(x), torch.from_numpy(y))
     pruners = {
-        "full": rcap.Full(y, seed=chosen.seed),
-        "rcap": rcap.RCAP(y, pruning_rate=0.9, seed=chosen.seed)}
-    for name, pruner in pruners.items():
-        model = make_model(chosen.seed)
-        seen = train(model, dataset, pruner, chosen.epochs)
+        "full": lambda: rcap.Full(y, seed=seed),
+        "rcap": lambda: rcap.RCAP(y, pruning_rate=0.9, seed=seed)}
+    for name, make_pruner in pruners.items():
+        model = make_model(seed)
+        seen = train(model, dataset, make_pruner, chosen["epochs"])
         if dist.get_rank() == 0:
             with torch.no_grad():
                 predictions = model.module(torch.from_numpy(test_x)).argmax(1).numpy()
             report(name, seen, predictions, test_y)
+
+
+def main():
+    chosen = options(__doc__.splitlines()[0])
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")  # "nccl" on GPUs
+    train_both(vars(chosen))
     dist.destroy_process_group()
 
 
