@@ -153,6 +153,7 @@ constexpr std::array Methods{
         .shards = true,
         .first_pass = first_pass_of_rcap,
         .takes_lengths = true,
+        .windows = Windows::Rounds,
         .list_options = list<&PrunerOptions::rcap>,
         .make = make<RcapPruner, &PrunerOptions::rcap>,
     },
@@ -162,6 +163,7 @@ constexpr std::array Methods{
         .summary = "a random subset each epoch, through the whole data set before any repeat",
         .shards = true,
         .takes_lengths = true,
+        .windows = Windows::Plain,
         .make = make<Rs2Pruner, &PrunerOptions::rs2>,
     },
     MethodInfo{
@@ -170,6 +172,7 @@ constexpr std::array Methods{
         .summary = "a random subset each epoch, independent of the last",
         .shards = true,
         .takes_lengths = true,
+        .windows = Windows::Plain,
         .list_options = list<&PrunerOptions::rs2_replace>,
         .make = make<Rs2Pruner, &PrunerOptions::rs2_replace>,
     },
@@ -351,6 +354,7 @@ constexpr std::array Methods{
         .learns = [](const PrunerOptions& options) { return learns(options.balanced); },
         .shards = true,
         .takes_lengths = true,
+        .windows = Windows::Rounds,
         .list_options = list<&PrunerOptions::balanced>,
         .make = make<BalancedPruner, &PrunerOptions::balanced>,
     },
@@ -423,23 +427,35 @@ const MethodInfo& require_method(std::string_view name) {
 bool has_option(const MethodInfo& method, std::string_view option) {
   PrunerOptions options;
   OptionFields fields;
+  list_window_options(fields, method, options);
   method.list_options(fields, options);
   return fields.find(option) != nullptr;
 }
 
+void list_window_options(OptionFields& fields, const MethodInfo& method, PrunerOptions& options) {
+  if (method.windows == Windows::None) return;
+  list_options(fields, options.common.windows, method.windows == Windows::Rounds);
+}
+
 void list_options(OptionFields& fields, const MethodInfo& method, PrunerOptions& options) {
   list_options(fields, options.common);
+  list_window_options(fields, method, options);
   method.list_options(fields, options);
 }
 
 void set_options(const OptionFields& fields, const MethodInfo& method,
                  std::span<const GivenOption> given, Reader reader) {
-  // Choices first: whether another option applies can depend on them.
+  for (const GivenOption& option : given) {
+    if (fields.find(option.name) == nullptr) refuse_option(option.name, fields, method, reader);
+  }
+  // Choices first, and then in the order of the list: whether an option applies can depend on them
+  // and on those listed before it.
   for (const bool choices : {true, false}) {
-    for (const GivenOption& option : given) {
-      const Option* field = fields.find(option.name);
-      if (field == nullptr) refuse_option(option.name, fields, method, reader);
-      if ((field->kind() == Option::Kind::Choice) == choices) field->set(option.word, reader);
+    for (const Option& field : fields.all()) {
+      if ((field.kind() == Option::Kind::Choice) != choices) continue;
+      for (const GivenOption& option : given) {
+        if (option.name == field.name()) field.set(option.word, reader);
+      }
     }
   }
 }
@@ -470,7 +486,12 @@ std::string remark_on_budget(const Pruner& pruner, double pruning_rate, bool rat
         "has no effect",
         method.name);
   }
-  if (method.keeps_all || pruner.keep_tokens() <= wanted) return {};
+  const std::vector<std::string> options = pruner.options();
+  const bool has_window = method.windows != Windows::None &&
+                          std::ranges::any_of(options, [](const std::string& option) {
+                            return option.starts_with("window=");
+                          });
+  if (method.keeps_all || has_window || pruner.keep_tokens() <= wanted) return {};
   return formatted(
       "a pruning rate of {} would keep {} of {} {}, fewer than there are classes: {} are "
       "kept, one per class; choose a smaller rate, or fewer classes",

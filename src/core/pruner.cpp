@@ -37,6 +37,22 @@ void hand_over(std::span<const SampleId> ids, std::span<const Real> losses, bool
   }
 }
 
+void check_windows(WindowOptions windows, const ClassIndex& classes) {
+  OptionFields fields;
+  list_options(fields, windows, true);
+  check(fields);
+  if (windows.window && !classes.shard().is_whole()) {
+    throw InvalidArgument(
+        "window: the samples are in shards, which have no windows yet; leave it out, or give the "
+        "labels of all samples to one process");
+  }
+  if (windows.window.value_or(0) <= classes.token_count()) return;
+  throw InvalidArgument(formatted(
+      "window is {}; the data set has {} {}, and none comes twice in a "
+      "window; choose a smaller one",
+      *windows.window, classes.token_count(), classes.has_lengths() ? "tokens" : "samples"));
+}
+
 void check_longest(const ClassIndex& classes, std::int64_t keep_tokens) {
   if (!classes.has_lengths()) return;
   const auto longest = std::ranges::max_element(classes.lengths());
@@ -59,13 +75,26 @@ void list_options(OptionFields& fields, CommonOptions& options) {
       .shapes_no_result();
 }
 
+void list_options(OptionFields& fields, WindowOptions& options, bool rounds) {
+  fields.count("window", options.window, "W",
+               "samples of each selection, tokens if they have lengths, instead of a pruning rate",
+               Range::at_least(1));
+  if (!rounds) return;
+  fields.flag("unseen_first", options.unseen_first,
+              "in windows: no sample comes again before all others of its class have come");
+  fields
+      .count("max_repeats", options.max_repeats, "M",
+             "in windows: how often a sample may come again in the run", Range::between(0, 1e9))
+      .applies_if([&options] { return options.unseen_first; }, "is for windows with unseen_first");
+}
+
 Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
                const CommonOptions& options)
     : method_(std::move(method)),
       classes_(std::move(classes)),
       options_(options),
-      keep_tokens_(rcap::keep_count(classes_->token_count(), classes_->filled_class_count(),
-                                    options.pruning_rate)),
+      keep_tokens_(options.windows.window.value_or(rcap::keep_count(
+          classes_->token_count(), classes_->filled_class_count(), options.pruning_rate))),
       workers_(options.threads),
       selected_(classes_->local_count()),
       trained_weights_(classes_->class_sizes().size()),
@@ -73,7 +102,22 @@ Pruner::Pruner(std::string method, std::shared_ptr<const ClassIndex> classes,
       unrefreshed_(0),
       batch_means_(classes_->local_count()) {
   check_options(options);
+  check_windows(options.windows, *classes_);
   check_longest(*classes_, keep_tokens_);
+}
+
+std::optional<Rounds> Pruner::make_rounds() const {
+  if (!windows().window || !windows().unseen_first) return std::nullopt;
+  return Rounds(classes_, windows().max_repeats);
+}
+
+std::int64_t Pruner::budget_of(std::int64_t epoch, std::span<const std::int64_t> available) const {
+  const std::int64_t all = std::accumulate(available.begin(), available.end(), std::int64_t{0});
+  if (all > 0) return std::min(all, keep_tokens_);
+  throw InvalidArgument(formatted(
+      "select: nothing is left for window {}: every sample has come once and {} more times "
+      "(max_repeats); end the run here, or allow more repeats",
+      epoch, windows().max_repeats.value_or(0)));
 }
 
 std::int64_t Pruner::keep_count() const noexcept {
@@ -100,6 +144,9 @@ std::optional<std::int64_t> Pruner::planned_batches(std::int64_t epochs,
 std::optional<std::int64_t> Pruner::plan_batches(std::int64_t epochs,
                                                  std::int64_t batch_size) const {
   if (classes_->has_lengths()) return std::nullopt;
+  // While samples are left that never came, every window is full; then it depends on the shares.
+  const bool may_end = windows().window && windows().unseen_first && windows().max_repeats;
+  if (may_end && epochs > classes_->sample_count() / keep_tokens_) return std::nullopt;
   return epochs * batches_of(keep_count(), batch_size);
 }
 
@@ -387,6 +434,15 @@ void Pruner::observe_classes(std::span<const double> errors) {
 
 std::vector<std::string> Pruner::options() const {
   std::vector<std::string> options = rcap::describe_options(options_);
+  if (windows().window) {
+    WindowOptions windows = options_.windows;
+    OptionFields fields;
+    list_options(fields, windows, true);
+    std::ranges::move(describe(fields), std::back_inserter(options));
+    std::erase_if(options, [](const std::string& option) {  // which has no effect
+      return option.starts_with("pruning_rate=");
+    });
+  }
   if (classes_->has_lengths()) {
     options.push_back(formatted("lengths={:016x}", classes_->length_fingerprint()));
   }

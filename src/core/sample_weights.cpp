@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <numeric>
 
 #include "core/inclusion.hpp"
@@ -144,9 +145,11 @@ class DrawnSamples {
     const double per_loss = 1 / draw.weights.beta;
     const auto threshold = [&](std::size_t i) {
       const std::size_t of_class = class_of(stretch, i);
-      return draw.by_length == nullptr
-                 ? thresholds[of_class]
-                 : draw.by_length->of(of_class, classes_.length_of(stretch.ids[i]));
+      if (draw.by_length == nullptr) return thresholds[of_class];
+      const SampleId id = stretch.ids[i];
+      const bool is_certain = draw.candidates != nullptr && !draw.candidates->contains(id);
+      return is_certain ? -std::numeric_limits<double>::infinity()
+                        : draw.by_length->of(of_class, classes_.length_of(id));
     };
     float x[BlockSamples];
     for (std::size_t i = 0; i < stretch.count; ++i) {

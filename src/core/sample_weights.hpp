@@ -12,9 +12,11 @@ namespace rcap {
 
 /// A draw whose losses have not changed since.
 struct FreshDraw {
-  LossWeights weights;                         ///< what it was made with
-  std::span<const double> thresholds;          ///< what it left in its `DrawScratch`
-  const TokenThresholds* by_length = nullptr;  ///< the same where samples have lengths
+  LossWeights weights;                 ///< what it was made with
+  std::span<const double> thresholds;  ///< what it left in its `DrawScratch`
+  /// The same of draws by tokens.
+  const TokenThresholds* by_length = nullptr;
+  const SampleSet* candidates = nullptr;  ///< others came in any case; nullptr: nobody did
 };
 
 /// What decides over the weights of the samples of each class.

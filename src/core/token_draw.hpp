@@ -68,6 +68,7 @@ class TokenDraw {
   SampleSet run() {
     scratch_.thresholds.assign(group_count(), -std::numeric_limits<double>::infinity());
     scratch_.by_length.reset(task_.budgets);
+    scratch_.tokens.resize(group_count());
     do {
       count_bins();
       find_open_bins();
@@ -180,8 +181,8 @@ class TokenDraw {
     const std::int64_t all = spent(g) + task_.available[g];
     const int bin_count = ranker_.bin_count();
     if (task_.available[g] == 0 || spent(g) >= budget)
-      return {.first = bin_count, .last = bin_count - 1};
-    if (all <= budget) return {.first = 0, .last = -1};  // every candidate wins
+      return {.first = bin_count, .last = bin_count - 1, .tokens_above = spent(g)};
+    if (all <= budget) return {.first = 0, .last = -1, .tokens_above = all};  // every one wins
     // Down from the highest bin, with what lies above the one looked at.
     const auto tokens_in = [&](int bin) {
       return histograms_.front()[static_cast<std::size_t>(bin) * group_count() + g];
@@ -238,18 +239,20 @@ class TokenDraw {
       for (std::size_t w = 0; w < words; ++w) higher[w] &= candidate_word(first, w);
     }
     if (lowest > highest) return;
-    const OpenBins* const open = open_.data();
+    std::uint32_t open[BlockSamples];
+    std::size_t open_count = 0;
+    const OpenBins* const open_bins = open_.data();
     const Groups groups = groups_;
     for (const std::uint16_t i :
          candidates_within(first, bins, count, static_cast<std::uint8_t>(lowest),
                            static_cast<std::uint8_t>(highest))) {
-      const OpenBins& of_group = open[groups(first + i)];
-      if (bins[i] > of_group.last) {
-        higher[i / 64] |= std::uint64_t{1} << (i % 64);
-      } else if (bins[i] >= of_group.first) {
-        gathered.push_back(static_cast<std::uint32_t>(first + i));
-      }
+      const OpenBins& of_group = open_bins[groups(first + i)];
+      // Written always and kept if open: no branch to guess wrongly.
+      higher[i / 64] |= static_cast<std::uint64_t>(bins[i] > of_group.last) << (i % 64);
+      open[open_count] = static_cast<std::uint32_t>(first + i);
+      open_count += static_cast<std::size_t>(bins[i] >= of_group.first && bins[i] <= of_group.last);
     }
+    gathered.insert(gathered.end(), open, open + open_count);
   }
 
   /// Ranks the undecided samples of each group and puts the best into `winners`.
@@ -269,11 +272,15 @@ class TokenDraw {
     std::vector<std::uint32_t> taken(group_count());
     const Chunks group_chunks{static_cast<std::int64_t>(group_count()), 64};
     workers_.for_each_chunk(group_chunks.size(), [&](std::int64_t chunk, int) {
+      const auto first = static_cast<std::size_t>(group_chunks.begin(chunk));
+      const auto last = static_cast<std::size_t>(group_chunks.end(chunk));
+      // Together: their losses lie all over the memory.
       std::vector<RankedSample> ranked;
-      const auto end = static_cast<std::size_t>(group_chunks.end(chunk));
-      for (auto g = static_cast<std::size_t>(group_chunks.begin(chunk)); g < end; ++g) {
-        const auto members = std::span(grouped).subspan(begins[g], begins[g + 1] - begins[g]);
-        taken[g] = bring_best_to_front(g, members, ranked);
+      ranker_.rank(std::span(grouped).subspan(begins[first], begins[last] - begins[first]), ranked);
+      for (std::size_t g = first; g < last; ++g) {
+        const std::size_t size = begins[g + 1] - begins[g];
+        taken[g] = take_best(g, std::span(ranked).subspan(begins[g] - begins[first], size),
+                             grouped.data() + begins[g]);
       }
     });
     for (std::size_t g = 0; g < group_count(); ++g) {
@@ -281,12 +288,10 @@ class TokenDraw {
     }
   }
 
-  /// Orders the open members of a group so that those that win come first.
+  /// Sorts the open members of a group and writes down those that win.
   /// @return how many they are
-  std::uint32_t bring_best_to_front(std::size_t g, std::span<std::uint32_t> members,
-                                    std::vector<RankedSample>& ranked) const {
-    ranked.clear();
-    ranker_.rank(members, ranked);
+  std::uint32_t take_best(std::size_t g, std::span<RankedSample> ranked,
+                          std::uint32_t* winners) const {
     std::sort(ranked.begin(), ranked.end());
     const std::int64_t twice_budget = 2 * task_.budgets[g];
     std::int64_t tokens = open_[g].tokens_above;
@@ -296,8 +301,9 @@ class TokenDraw {
       const bool must_win = tokens == 0 && task_.at_least_one;
       if (!must_win && 2 * tokens + length >= twice_budget) break;
       tokens += length;
-      members[count++] = sample.id;
+      winners[count++] = sample.id;
     }
+    scratch_.tokens[g] = tokens;
     if (count < ranked.size()) scratch_.thresholds[g] = ranked[count].key;
     if (task_.longest > 0) list_marks(g, ranked);
     return count;

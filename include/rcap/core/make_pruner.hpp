@@ -75,6 +75,13 @@ enum class Budget {
   None,        ///< not at all: its own rule decides how many samples are left
 };
 
+/// Whether a method can select windows (`WindowOptions`).
+enum class Windows {
+  None,
+  Plain,   ///< of a size
+  Rounds,  ///< and unseen samples first
+};
+
 /// What the rest of the program knows about a method: its row in `make_pruner.cpp`.
 struct MethodInfo {
   std::string_view name;         ///< "rs2-replace"
@@ -94,6 +101,7 @@ struct MethodInfo {
     return FirstPass::None;
   };
   bool takes_lengths = false;  ///< its budget can be in tokens (`ClassIndex::with_lengths`)
+  Windows windows = Windows::None;
   /// Lists its own options, not the common ones.
   void (*list_options)(OptionFields&, PrunerOptions&) = [](OptionFields&, PrunerOptions&) {};
   std::unique_ptr<Pruner> (*make)(const std::shared_ptr<const ClassIndex>&, const PrunerOptions&);
@@ -112,7 +120,10 @@ const MethodInfo& require_method(std::string_view name);
 /// Whether a method has an option of its own of that name.
 [[nodiscard]] bool has_option(const MethodInfo& method, std::string_view option);
 
-/// Lists the common options and those of a method.
+/// Lists the options that windows have with a method.
+void list_window_options(OptionFields& fields, const MethodInfo& method, PrunerOptions& options);
+
+/// Lists the common options, those of windows and those of a method.
 void list_options(OptionFields& fields, const MethodInfo& method, PrunerOptions& options);
 
 /// Sets the options that were given.

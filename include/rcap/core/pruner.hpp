@@ -16,6 +16,7 @@
 #include "rcap/core/export.hpp"
 #include "rcap/core/options.hpp"
 #include "rcap/core/random_stream.hpp"
+#include "rcap/core/rounds.hpp"
 #include "rcap/core/sample_set.hpp"
 #include "rcap/core/state_file.hpp"
 
@@ -37,11 +38,28 @@ struct Selection {
   double rate_factor = 1;
 };
 
+/// Windows instead of epochs, for one pass over large data: each selection is a window of so many
+/// samples, renewed within the pass. `epoch` then counts windows.
+struct WindowOptions {
+  /// Samples of each selection, tokens if they have lengths, instead of a pruning rate; empty:
+  /// there are no windows.
+  std::optional<std::int64_t> window = {};
+  /// No sample of a class comes again before all others of it have come (`Rounds`); for methods
+  /// that split the budget over classes.
+  bool unseen_first = true;
+  /// How often a sample may come again, with `unseen_first`; empty: as often as the run lasts.
+  std::optional<std::int64_t> max_repeats = {};
+};
+
+/// @param rounds  whether to list all of them, not `window` alone
+void list_options(OptionFields& fields, WindowOptions& options, bool rounds);
+
 /// Options that every method has.
 struct CommonOptions {
   double pruning_rate = 0.9;  ///< the fraction removed, 0 <= pruning_rate < 1
   std::uint64_t seed = 0;
   int threads = 1;  ///< changes the time, never the result
+  WindowOptions windows = {};
 };
 
 void list_options(OptionFields& fields, CommonOptions& options);
@@ -75,8 +93,8 @@ class Pruner {
   /// How many samples a pruned epoch trains on. If samples have lengths, about how many: what is
   /// known in advance is `keep_tokens`.
   [[nodiscard]] std::int64_t keep_count() const noexcept;
-  /// How many tokens a pruned epoch trains on, within one sample for each class; without lengths
-  /// every sample counts as one token.
+  /// How many tokens a pruned epoch, or a window, trains on, within one sample for each class;
+  /// without lengths every sample counts as one token.
   [[nodiscard]] std::int64_t keep_tokens() const noexcept { return keep_tokens_; }
   /// The epoch last selected; -1 before the first.
   [[nodiscard]] std::int64_t epoch() const noexcept { return epoch_; }
@@ -293,6 +311,13 @@ class Pruner {
     return classes_;
   }
   [[nodiscard]] const Shard& shard() const noexcept { return classes_->shard(); }
+  [[nodiscard]] const WindowOptions& windows() const noexcept { return options_.windows; }
+  /// Whose turn it is; empty unless there are windows that take unseen samples first.
+  [[nodiscard]] std::optional<Rounds> make_rounds() const;
+  /// The tokens to take in `epoch` if classes can give so much.
+  /// @throws InvalidArgument  they have nothing left
+  [[nodiscard]] std::int64_t budget_of(std::int64_t epoch,
+                                       std::span<const std::int64_t> available) const;
   /// The random numbers of an epoch, for ids that count from the shard's first.
   [[nodiscard]] RandomStream stream(Purpose purpose, std::int64_t epoch) const noexcept {
     return RandomStream(options_.seed, purpose, epoch).from_id(shard().first_id());

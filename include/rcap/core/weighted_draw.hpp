@@ -36,6 +36,8 @@ struct DrawScratch {
   std::vector<double> thresholds;
   std::vector<double> guesses;  ///< per class, the expected threshold; empty after the first draw
   TokenThresholds by_length;    ///< what `thresholds` is for samples without lengths
+  /// Per class, how many tokens won, with those spent before; of draws by tokens.
+  std::vector<std::int64_t> tokens;
 };
 
 /// Some samples of every class, to draw from instead of all.

@@ -34,7 +34,10 @@ bool learns(const BalancedOptions& options) noexcept {
 
 BalancedPruner::BalancedPruner(std::shared_ptr<const ClassIndex> classes,
                                const CommonOptions& common, const BalancedOptions& options)
-    : Pruner("balanced", std::move(classes), common), options_(options), known_(0) {
+    : Pruner("balanced", std::move(classes), common),
+      options_(options),
+      rounds_(make_rounds()),
+      known_(0) {
   check_options(options);
   const auto rule = rule_of(options.class_share);
   if (!rule) return;
@@ -53,6 +56,7 @@ std::vector<std::string> BalancedPruner::describe_options() const {
 }
 
 void BalancedPruner::list_state(StateFields& fields) {
+  if (rounds_) rounds_->list_state(fields);
   if (!wanted_) return;
   wanted_->list_state(fields);
   fields.losses("lifts", lifts_);
@@ -98,14 +102,30 @@ void BalancedPruner::learn(const SampleSet& selected, const Workers& workers) {
 
 void BalancedPruner::make_selection(std::int64_t epoch, SampleSet& selected,
                                     const Workers& workers) {
-  const auto sizes = classes().class_tokens();
+  const auto all = classes().class_tokens();
+  const std::vector<std::int64_t> sizes =
+      rounds_ ? rounds_->available() : std::vector<std::int64_t>(all.begin(), all.end());
+  const std::int64_t budget = budget_of(epoch, sizes);  // or nothing is changed
   if (memory_) learn(selected, workers);
   const std::vector<double> shares =
       wanted_ ? wanted_->at(epoch) : std::vector<double>(sizes.size(), 1.0);
-  counts_ = split_budget(sizes, shares, keep_tokens());
-  selected = draw_per_class(classes(), counts_, stream(Purpose::Selection, epoch), workers);
-  if (classes().has_lengths()) counts_ = classes().tokens_by_class(selected.ids(workers));
+  counts_ = split_budget(sizes, shares, budget);
+  draw(epoch, selected, workers);
   if (wanted_) lifts_ = lifts_of(sizes, counts_, shares, options_.lift);
+}
+
+void BalancedPruner::draw(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
+  const RandomStream random = stream(Purpose::Selection, epoch);
+  if (!rounds_) {
+    selected = draw_per_class(classes(), counts_, random, workers);
+  } else {
+    const Rounds::Turn turn = rounds_->begin(counts_);
+    const Candidates candidates = turn.as_candidates();
+    selected = draw_per_class(classes(), counts_, random, workers, &candidates);
+    rounds_->end(turn, selected);
+    selected.unite(turn.certain);
+  }
+  if (classes().has_lengths()) counts_ = classes().tokens_by_class(selected.ids(workers));
 }
 
 void BalancedPruner::weigh(std::span<const SampleId> ids, const Workers& workers,

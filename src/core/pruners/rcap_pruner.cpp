@@ -71,6 +71,7 @@ RcapPruner::RcapPruner(std::shared_ptr<const ClassIndex> classes, const CommonOp
     : Pruner("rcap", std::move(classes), common),
       options_(options),
       memory_(shared_classes()),
+      rounds_(make_rounds()),
       known_(this->classes().local_count()) {
   check_options(options);
   if (const auto limit = given_clip()) memory_.fix_limits(*limit);
@@ -108,7 +109,7 @@ std::optional<float> RcapPruner::given_clip() const {
 }
 
 std::size_t RcapPruner::chance_count() const {
-  if (classes().has_lengths()) return static_cast<std::size_t>(selected().count());
+  if (draws_tokens()) return static_cast<std::size_t>(selected().count());
   // Of a shard, how many of the selected samples are here is known with the first selection.
   const auto place = [this](int rank) {
     return even_place(keep_count(), shard().rank_count(), rank);
@@ -123,6 +124,7 @@ void RcapPruner::list_state(StateFields& fields) {
     fields.samples("known", known_);
   }
   if (wanted_) wanted_->list_state(fields);
+  if (rounds_) rounds_->list_state(fields);
   if (!weighs()) return;
   fields.chances("inverse_chances", inverse_chances_, chance_count());
   fields.losses("lifts", lifts_);
@@ -245,7 +247,14 @@ std::vector<std::int64_t> RcapPruner::class_counts() const {
   } else {
     weights = share_weights(errors, epoch() + 1);
   }
-  return split_budget(classes().class_tokens(), weights, keep_tokens(), options_.min_per_class);
+  const std::vector<std::int64_t> sizes = available();
+  return split_budget(sizes, weights, budget_of(epoch() + 1, sizes), options_.min_per_class);
+}
+
+std::vector<std::int64_t> RcapPruner::available() const {
+  if (rounds_) return rounds_->available();
+  const auto tokens = classes().class_tokens();
+  return {tokens.begin(), tokens.end()};
 }
 
 std::vector<double> RcapPruner::share_weights(std::span<const double> errors,
@@ -286,6 +295,8 @@ std::vector<double> RcapPruner::clip_and_judge(const SampleSet& samples, const W
 }
 
 void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const Workers& workers) {
+  const std::vector<std::int64_t> sizes = available();
+  const std::int64_t budget = budget_of(epoch, sizes);  // or nothing is changed
   if (this->epoch() < 0) {
     SampleSet observed = SampleSet::all(classes().local_count());
     observed.subtract(pending());
@@ -295,17 +306,29 @@ void RcapPruner::make_selection(std::int64_t epoch, SampleSet& selected, const W
       this->epoch() < 0 ? class_errors(workers) : clip_and_judge(selected, workers);
   if (wanted_ && knows_class_errors()) wanted_->learn(errors, this->epoch());
   const std::vector<double> weights = share_weights(errors, epoch);
-  const auto sizes = classes().class_tokens();
-  counts_ = split_budget(sizes, weights, keep_tokens(), options_.min_per_class);
+  counts_ = split_budget(sizes, weights, budget, options_.min_per_class);
   const LossWeights losses{memory_.stored_losses(), beta()};
-  selected = draw_weighted(classes(), losses, counts_, stream(Purpose::Selection, epoch), workers,
-                           &scratch_);
-  if (classes().has_lengths()) counts_ = classes().tokens_by_class(selected.ids(workers));
+  draw(losses, epoch, selected, workers);
   if (!weighs()) return;
   lifts_ = lifts_of(sizes, counts_, weights, options_.robust.lift);
-  exponents_ =
-      unbias_exponents(sizes, counts_, is_robust() ? options_.robust.unbias : std::nullopt);
+  exponents_ = unbias_exponents(classes().class_tokens(), counts_,
+                                is_robust() ? options_.robust.unbias : std::nullopt);
   drawn_with_ = losses.beta;
+}
+
+void RcapPruner::draw(const LossWeights& losses, std::int64_t epoch, SampleSet& selected,
+                      const Workers& workers) {
+  const RandomStream random = stream(Purpose::Selection, epoch);
+  if (!rounds_) {
+    selected = draw_weighted(classes(), losses, counts_, random, workers, &scratch_);
+  } else {
+    turn_ = rounds_->begin(counts_);
+    const Candidates candidates = turn_->as_candidates();
+    selected = draw_weighted(classes(), losses, counts_, random, workers, &scratch_, &candidates);
+    rounds_->end(*turn_, selected);
+    selected.unite(turn_->certain);
+  }
+  if (draws_tokens()) counts_ = scratch_.tokens;
 }
 
 void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
@@ -314,14 +337,16 @@ void RcapPruner::weigh(std::span<const SampleId> ids, const Workers& workers,
   // A selection that came with a state brings its chances along: the losses of its draw may be
   // gone.
   const bool is_fresh = drawn_with_.has_value();
-  if (is_fresh) inverse_chances_.resize(ids.size());
+  if (is_fresh || draws_tokens()) inverse_chances_.resize(ids.size());
   if (!is_fresh) counts_ = classes().tokens_by_class(ids);
   const FreshDraw draw{{memory_.stored_losses(), drawn_with_.value_or(1)},
                        scratch_.thresholds,
-                       classes().has_lengths() ? &scratch_.by_length : nullptr};
+                       draws_tokens() ? &scratch_.by_length : nullptr,
+                       turn_ ? &turn_->candidates : nullptr};
   weigh_samples(classes(), ids, is_fresh ? &draw : nullptr, inverse_chances_,
                 {counts_, lifts_, exponents_}, workers, weights);
   drawn_with_.reset();
+  turn_.reset();
 }
 
 std::vector<double> RcapPruner::class_weights(const Selection& selection, const Workers& workers) {

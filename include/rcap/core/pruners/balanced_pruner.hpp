@@ -72,6 +72,8 @@ class BalancedPruner final : public Pruner {
   /// None with equal shares: so that states which know of no others stay valid.
   [[nodiscard]] std::vector<std::string> describe_options() const override;
 
+  /// Draws what `counts_` asks for, and counts what came.
+  void draw(std::int64_t epoch, SampleSet& selected, const Workers& workers);
   /// Tells the rule what the classes lost in the last epoch, if that is known.
   void learn(const SampleSet& selected, const Workers& workers);
   [[nodiscard]] std::vector<double> class_means(const SampleSet& samples,
@@ -79,6 +81,7 @@ class BalancedPruner final : public Pruner {
 
   BalancedOptions options_;
   std::optional<WantedShares> wanted_;  ///< not for equal shares
+  std::optional<Rounds> rounds_;        ///< of windows
   std::vector<std::int64_t> counts_;    ///< tokens of the classes in the last selection
   std::vector<float> lifts_;            ///< of the classes, if there are weights
   // If it learns.

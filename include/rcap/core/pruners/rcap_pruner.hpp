@@ -132,6 +132,13 @@ class RcapPruner final : public Pruner {
     return rcap::describe_options(options_);
   }
 
+  /// The most that a selection can take of each class, in tokens.
+  [[nodiscard]] std::vector<std::int64_t> available() const;
+  /// Draws what `counts_` asks for, and counts what came.
+  void draw(const LossWeights& losses, std::int64_t epoch, SampleSet& selected,
+            const Workers& workers);
+  /// Whether a selection may have another number of samples than `keep_count`.
+  [[nodiscard]] bool draws_tokens() const noexcept { return classes().has_lengths() || rounds_; }
   /// How many samples have a chance; they are those of the selection.
   [[nodiscard]] std::size_t chance_count() const;
   [[nodiscard]] bool is_robust() const noexcept {
@@ -178,6 +185,8 @@ class RcapPruner final : public Pruner {
   RcapOptions options_;
   std::optional<WantedShares> wanted_;  ///< of a class share of `ShareRule`
   LossMemory memory_;
+  std::optional<Rounds> rounds_;      ///< of windows
+  std::optional<Rounds::Turn> turn_;  ///< of a draw whose chances have not been found yet
   DrawScratch scratch_;
   // For rules with weights.
   std::vector<InverseChance> inverse_chances_;  ///< of the selected samples, ascending by id
