@@ -65,7 +65,8 @@ std::span<const SampleId> as_ids(const std::string& name, const Array& array,
 }
 
 std::shared_ptr<const ClassIndex> classes_of(nb::handle labels,
-                                             std::optional<std::int64_t> class_count) {
+                                             std::optional<std::int64_t> class_count,
+                                             nb::handle lengths) {
   if (class_count && !std::in_range<ClassId>(*class_count)) {
     throw InvalidArgument("class_count is " + std::to_string(*class_count) +
                           "; there cannot be that many classes");
@@ -76,7 +77,11 @@ std::shared_ptr<const ClassIndex> classes_of(nb::handle labels,
     throw InvalidArgument("labels are empty; a data set has at least one sample");
   }
   return with_integers("labels", array, [&](auto values) {
-    return std::make_shared<const ClassIndex>(values, count);
+    ClassIndex classes(values, count);
+    if (lengths.is_none()) return std::make_shared<const ClassIndex>(std::move(classes));
+    return with_integers("lengths", as_array("lengths", lengths), [&](auto tokens) {
+      return std::make_shared<const ClassIndex>(std::move(classes).with_lengths(tokens));
+    });
   });
 }
 

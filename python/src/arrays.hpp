@@ -37,9 +37,11 @@ using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 [[nodiscard]] std::span<const SampleId> as_ids(const std::string& name, const Array& array,
                                                std::vector<SampleId>& storage);
 
-/// @throws InvalidArgument  labels that are not integers, or out of range
+/// @param lengths  of the samples; None if they have none
+/// @throws InvalidArgument  labels or lengths that are not integers, or out of range
 [[nodiscard]] std::shared_ptr<const ClassIndex> classes_of(nb::handle labels,
-                                                           std::optional<std::int64_t> class_count);
+                                                           std::optional<std::int64_t> class_count,
+                                                           nb::handle lengths = nb::none());
 
 /// An array that owns the vector's memory.
 template <class T>

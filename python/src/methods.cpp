@@ -46,6 +46,10 @@ constexpr const char* MeansName = "mean_probabilities";
 constexpr const char* MeansMeaning =
     "one per sample, `UncertaintyScorer.mean_probabilities`; needed by choose \"beta\"";
 
+constexpr const char* LengthsMeaning =
+    "tokens of every sample, integers >= 1; budgets and class shares are then in tokens, not in "
+    "samples";
+
 /// "fraction removed" as "Fraction removed."
 std::string as_sentence(std::string_view text) {
   std::string sentence(text);
@@ -81,6 +85,10 @@ Texts texts_of(const MethodInfo& method) {
     texts.signature += ", " + std::string(option.name()) + ": " + type_of(option);
     if (!option.is_required()) texts.signature += " = " + value_of(option);
     add_argument(option.name(), option.meaning());
+  }
+  if (method.takes_lengths) {
+    texts.signature += ", lengths: object | None = None";
+    add_argument("lengths", LengthsMeaning);
   }
   texts.signature += ", class_count: int | None = None) -> None";
   add_argument("class_count", "number of classes; by default the largest label + 1");
@@ -211,10 +219,12 @@ MadePruner make(const MethodInfo& method, nb::handle labels, const nb::kwargs& g
       throw nb::type_error("class_count must be an integer of at most 64 bits");
     }
   }
+  const nb::object lengths = take(arguments, "lengths").value_or(nb::none());
   PrunerOptions options;
   take_array(method, arguments, options);
   take_options(method, arguments, options);
-  MadePruner made{method.make(classes_of(labels, class_count), options), std::move(options)};
+  MadePruner made{make_pruner(method, classes_of(labels, class_count, lengths), options),
+                  std::move(options)};
   const std::string remark = remark_on_budget(*made.pruner, made.options.common.pruning_rate,
                                               given.contains("pruning_rate"));
   if (!remark.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, remark.c_str(), 1) != 0) {

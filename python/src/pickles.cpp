@@ -16,6 +16,13 @@ nb::object labels_of(const ClassIndex& classes) {
   });
 }
 
+/// None if there are none.
+nb::object lengths_of(const ClassIndex& classes) {
+  if (!classes.has_lengths()) return nb::none();
+  return nb::cast(
+      as_numpy(std::vector<std::uint32_t>(classes.lengths().begin(), classes.lengths().end())));
+}
+
 /// The words of all options that have an effect.
 nb::dict words_of(const MethodInfo& method, PrunerOptions options) {
   OptionFields fields;
@@ -60,6 +67,7 @@ nb::dict contents_of(nb::handle pruner) {
   const ClassIndex& classes = handle.pruner->classes();
   nb::dict contents;
   contents["labels"] = labels_of(classes);
+  contents["lengths"] = lengths_of(classes);
   contents["class_count"] = static_cast<std::int64_t>(classes.class_count());
   contents["options"] = words_of(require_method(handle.pruner->method()), handle.options);
   contents["scores"] = as_numpy(std::vector(handle.options.scores));
@@ -86,9 +94,12 @@ MadePruner remake(const MethodInfo& method, const nb::dict& contents) {
   }
   options.recalls = numbers_of<double>("recalls", entry<nb::object>(contents, "recalls"));
   const auto classes = classes_of(entry<nb::object>(contents, "labels"),
-                                  entry<std::int64_t>(contents, "class_count"));
+                                  entry<std::int64_t>(contents, "class_count"),
+                                  contents.contains("lengths")  // older versions had none
+                                      ? entry<nb::object>(contents, "lengths")
+                                      : nb::none());
   const auto state = entry<nb::bytes>(contents, "state");
-  MadePruner made{method.make(classes, options), std::move(options)};
+  MadePruner made{make_pruner(method, classes, options), std::move(options)};
   made.pruner->set_state({static_cast<const std::byte*>(state.data()), state.size()});
   return made;
 }

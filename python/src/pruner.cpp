@@ -230,6 +230,42 @@ nb::object class_sizes(const PrunerHandle& self) {
   return nb::cast(as_numpy(std::vector<std::int64_t>(sizes.begin(), sizes.end())));
 }
 
+/// Another pruner in its place: a window is part of how a pruner is made.
+void set_window(PrunerHandle& self, std::int64_t window) {
+  const Turn turn(self);
+  const Pruner& before = *self.pruner;
+  const MethodInfo& method = require_method(before.method());
+  if (method.windows == Windows::None) {
+    throw InvalidArgument(std::string(method.name) +
+                          " does not select windows; rcap, balanced, rs2 and rs2-replace do");
+  }
+  PrunerOptions options = self.options;
+  options.common.windows.window = window;
+  if (options.common.windows.window == self.options.common.windows.window) return;
+  const bool has_begun = before.epoch() >= 0 || before.averages_batches() ||
+                         before.pending_count() < before.classes().sample_count();
+  if (has_begun) {
+    throw InvalidArgument(
+        "set_window: losses were observed or a window was selected before; set it first, or make "
+        "the pruner with window=");
+  }
+  self.pruner = make_pruner(method, std::make_shared<const ClassIndex>(before.classes()), options);
+  self.options = std::move(options);
+}
+
+nb::object class_tokens(const PrunerHandle& self) {
+  const auto tokens = self.pruner->classes().class_tokens();
+  return nb::cast(as_numpy(std::vector<std::int64_t>(tokens.begin(), tokens.end())));
+}
+
+/// In place, as the labels are.
+nb::object view_of_lengths(nb::handle self) {
+  const ClassIndex& classes = nb::cast<const PrunerHandle&>(self).pruner->classes();
+  if (!classes.has_lengths()) return nb::none();
+  return nb::cast(nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<1>>(
+      classes.lengths().data(), {classes.lengths().size()}, self));
+}
+
 /// The labels in place: the pruner lives as long as the array.
 nb::object view_of_labels(nb::handle self) {
   const ClassIndex& classes = nb::cast<const PrunerHandle&>(self).pruner->classes();
@@ -324,7 +360,28 @@ void bind_pruner(nb::module_& module) {
           "Tells data sets apart: equal labels have equal fingerprints.")
       .def_prop_ro(
           "keep_count", [](const PrunerHandle& self) { return self.pruner->keep_count(); },
-          "How many samples a pruned epoch trains on.")
+          "How many samples a pruned epoch trains on; with lengths, about how many.")
+      .def_prop_ro(
+          "keep_tokens", [](const PrunerHandle& self) { return self.pruner->keep_tokens(); },
+          "How many tokens a pruned epoch trains on, within one sample for each class; without "
+          "lengths every sample counts as one token.")
+      .def_prop_ro(
+          "token_count",
+          [](const PrunerHandle& self) { return self.pruner->classes().token_count(); },
+          "The tokens of all samples.")
+      .def_prop_ro("class_tokens", class_tokens,
+                   nb::for_getter(nb::sig("def class_tokens(self) -> NDArray[numpy.int64]")),
+                   "The tokens of each class.")
+      .def_prop_ro("lengths", view_of_lengths,
+                   nb::for_getter(nb::sig("def lengths(self) -> NDArray[numpy.uint32] | None")),
+                   "The tokens of every sample, read-only; None if they have no lengths.")
+      .def_prop_ro(
+          "window", [](const PrunerHandle& self) { return self.options.common.windows.window; },
+          "Samples of each selection, tokens with lengths, if it selects windows; else None.")
+      .def("set_window", set_window, nb::arg("window"),
+           "Selects windows of so many samples, tokens with lengths, instead of epochs; before the "
+           "first loss and the first selection. For callers who know the size only later, such as "
+           "the sampler; otherwise make the pruner with `window=`.")
       .def_prop_ro("epoch", in_turn(&Pruner::epoch),
                    "The epoch last selected; -1 before the first.")
       .def_prop_ro("pending_count", in_turn(&Pruner::pending_count),

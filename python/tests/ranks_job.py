@@ -16,7 +16,7 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 import rcap
-from rcap.torch import Indexed, PruningSampler, _host, initial_losses
+from rcap.torch import Indexed, PruningBatchSampler, PruningSampler, _host, initial_losses
 from ranks import of_all_ranks
 from training import BATCH, DYNAMIC, EPOCHS, LABELS, Stopped, given, losses_of, make_sampler, train
 
@@ -451,12 +451,43 @@ class Idle:
         return lambda *_: None
 
 
+def windows(folder):
+    """Windows of 4 steps: the ids of every step, of all ranks; resuming in mid-window changes nothing."""
+    batch_size = BATCH // dist.get_world_size()
+
+    def fresh_windows():
+        return PruningSampler(given(lambda: rcap.RCAP(LABELS, seed=5, max_repeats=1)), batch_size=batch_size,
+                              window_steps=4)
+
+    def steps_of(sampler, most=None):
+        seen = []
+        for ids in itertools.islice(PruningBatchSampler(sampler, batch_size), most):
+            sampler.observe(ids, losses_of(ids, sampler.window))
+            seen.append(sorted(id for part in of_all_ranks(ids.tolist()) for id in part))
+        sampler.synchronize()
+        return seen
+
+    whole = fresh_windows()
+    expected = steps_of(whole)
+    assert len(expected) == 24
+    for done in (4, 6, 15):
+        stopped = fresh_windows()
+        assert steps_of(stopped, done) == expected[:done]
+        resumed = fresh_windows()
+        resumed.load_state_dict(stopped.state_dict())
+        assert resumed.batches_done(batch_size) == done
+        assert steps_of(resumed) == expected[done:]
+        assert torch.equal(resumed.state_dict()["pruner"], whole.state_dict()["pruner"])
+    if dist.get_rank() == 0:
+        torch.save({"steps": expected, "state": whole.pruner.state()}, folder / "windows.pt")
+
+
 JOBS = {"once": run_once, "stop": stop_in_the_middle, "go-on": go_on, "crash": crash_once, "disagree": disagree,
         "mistakes": mistakes, "late": late, "skips": skips, "ahead": ahead, "shared twice": shared_twice,
         "lengths": lengths, "initial": initial_pass, "watch": watch, "refreshes": refreshes,
         "early": too_early, "matrix": run_matrix, "shares": shares, "share mistakes": share_mistakes,
         "share copies": share_copies,
-        "memory": memory}
+        "memory": memory, "windows": windows}
 
 if __name__ == "__main__":
     made_before = PruningSampler(rcap.RS2(LABELS))

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -54,9 +55,9 @@ enum class OutputOrder { Training, Ascending };
 
 struct SelectArguments {
   std::string method = "rcap";
-  fs::path labels, losses, ids, scores, mean_probabilities, recalls;  // in
-  fs::path out, weights, filter;                                      // out
-  fs::path state;                                                     // both
+  fs::path labels, lengths, losses, ids, scores, mean_probabilities, recalls;  // in
+  fs::path out, weights, filter;                                               // out
+  fs::path state;                                                              // both
   std::optional<ClassId> class_count;
   std::optional<std::int64_t> epoch;
   OutputOrder order = OutputOrder::Training;
@@ -79,6 +80,8 @@ std::string scored_methods() {
 void add_data_options(CommandLine& line, SelectArguments& arguments) {
   line.group("Data (.npy, one dimension)");
   line.path("labels", arguments.labels, "FILE", "class of every sample, integers; required");
+  line.path("lengths", arguments.lengths, "FILE",
+            "tokens of every sample, integers: budgets and class shares are then in tokens");
   line.count("classes", arguments.class_count, "C", "number of classes [largest label + 1]");
   line.path("losses", arguments.losses, "FILE",
             "losses: in the first call of all samples, then of the epoch just trained");
@@ -134,12 +137,11 @@ void check_paths_differ(const SelectArguments& arguments) {
                            {"--weights", &arguments.weights},
                            {"--filter", &arguments.filter},
                            {"--state", &arguments.state}};
-  const Named inputs[] = {{"--labels", &arguments.labels},
-                          {"--losses", &arguments.losses},
-                          {"--ids", &arguments.ids},
-                          {"--scores", &arguments.scores},
-                          {"--mean-probabilities", &arguments.mean_probabilities},
-                          {"--recalls", &arguments.recalls}};
+  const Named inputs[] = {
+      {"--labels", &arguments.labels},  {"--lengths", &arguments.lengths},
+      {"--losses", &arguments.losses},  {"--ids", &arguments.ids},
+      {"--scores", &arguments.scores},  {"--mean-probabilities", &arguments.mean_probabilities},
+      {"--recalls", &arguments.recalls}};
   std::vector<Named> others(std::begin(inputs), std::end(inputs));
   for (const Named& output : outputs) {
     for (const Named& other : others) {
@@ -207,7 +209,7 @@ bool parse_arguments(std::span<const std::string> words, SelectArguments& argume
   add_data_options(line, arguments);
   add_run_options(line, arguments);
   add_output_options(line, arguments);
-  collect_method_options(line);
+  collect_method_options(line, WithWindows::Yes);
   if (!line.parse(words)) return false;
   set_method_options(arguments, line.given());
   check_arguments(line, arguments);
@@ -216,12 +218,17 @@ bool parse_arguments(std::span<const std::string> words, SelectArguments& argume
 
 std::shared_ptr<const ClassIndex> read_classes(const SelectArguments& arguments) {
   const IntegerArray labels = read_integers(arguments.labels, "labels");
-  return std::visit(
+  ClassIndex classes = std::visit(
       [&]<class Label>(const std::vector<Label>& values) {
-        return std::make_shared<const ClassIndex>(std::span<const Label>(values),
-                                                  arguments.class_count);
+        return ClassIndex(std::span<const Label>(values), arguments.class_count);
       },
       labels);
+  if (arguments.lengths.empty()) return std::make_shared<const ClassIndex>(std::move(classes));
+  return std::visit(
+      [&](const auto& lengths) {
+        return std::make_shared<const ClassIndex>(std::move(classes).with_lengths(lengths));
+      },
+      read_integers(arguments.lengths, "lengths"));
 }
 
 std::size_t count_of(const RealArray& array) {
@@ -470,6 +477,11 @@ void write_outputs(const SelectArguments& arguments, const Selection& selection,
   }
 }
 
+std::int64_t tokens_of(const ClassIndex& classes, const Selection& selection) {
+  const auto tokens = classes.tokens_by_class(selection.ids);
+  return std::accumulate(tokens.begin(), tokens.end(), std::int64_t{0});
+}
+
 void print_json(const SelectArguments& arguments, const Pruner& pruner, const SelectResult& result,
                 double seconds) {
   nlohmann::ordered_json json;
@@ -480,6 +492,11 @@ void print_json(const SelectArguments& arguments, const Pruner& pruner, const Se
   json["classes"] = pruner.classes().class_count();
   json["keep_count"] = pruner.keep_count();
   json["selected"] = result.selection.ids.size();
+  if (pruner.classes().has_lengths()) {
+    json["tokens"] = pruner.classes().token_count();
+    json["keep_tokens"] = pruner.keep_tokens();
+    json["selected_tokens"] = tokens_of(pruner.classes(), result.selection);
+  }
   json["to_refresh"] = result.selection.refresh_ids.size();
   json["rate_factor"] = result.selection.rate_factor;
   if (result.class_counts.size() <= MostClassesListed) json["class_counts"] = result.class_counts;
@@ -504,6 +521,11 @@ void print_summary(const SelectArguments& arguments, const Pruner& pruner,
                    const SelectResult& result) {
   fmt::print("{}, epoch {}: selected {} of {} samples\n", arguments.method, result.selection.epoch,
              result.selection.ids.size(), pruner.classes().sample_count());
+  if (pruner.classes().has_lengths()) {
+    fmt::print("{} of {} tokens, for a budget of {}\n",
+               tokens_of(pruner.classes(), result.selection), pruner.classes().token_count(),
+               pruner.keep_tokens());
+  }
   if (result.finishes_last) {
     fmt::print("the last call was interrupted after it took its losses; this is its selection\n");
   }

@@ -64,7 +64,7 @@ bool parse(std::span<const std::string> words, TrainArguments& arguments) {
   line.config();
   line.flag("json", arguments.json, "print the summary as JSON");
   line.flag("quiet", arguments.quiet, "print no progress");
-  collect_method_options(line);
+  collect_method_options(line, WithWindows::No);
   if (!line.parse(words)) return false;
   if (!arguments.dry_run) line.require("out", arguments.out);
   arguments.given.assign(line.given().begin(), line.given().end());

@@ -104,8 +104,11 @@ class CommandLine : public OptionFields {
   std::unique_ptr<CLI::App> app_;
 };
 
+/// Whether a command can select windows.
+enum class WithWindows { No, Yes };
+
 /// Collects the options of all methods that the command line does not collect yet, with options of
 /// the same methods under one heading.
-void collect_method_options(CommandLine& line);
+void collect_method_options(CommandLine& line, WithWindows windows);
 
 }  // namespace rcap::cli

@@ -44,10 +44,11 @@ struct SharedOption {
   static std::string default_of(const Option& of) { return of.is_required() ? "" : of.word(); }
 };
 
-std::vector<SharedOption> list_by_name(PrunerOptions& defaults) {
+std::vector<SharedOption> list_by_name(PrunerOptions& defaults, WithWindows windows) {
   std::vector<SharedOption> list;
   for (const MethodInfo& method : methods()) {
     OptionFields fields;
+    if (windows == WithWindows::Yes) list_window_options(fields, method, defaults);
     method.list_options(fields, defaults);
     for (const Option& option : fields.all()) {
       const auto known = std::ranges::find_if(
@@ -64,9 +65,9 @@ std::vector<SharedOption> list_by_name(PrunerOptions& defaults) {
 
 }  // namespace
 
-void collect_method_options(CommandLine& line) {
+void collect_method_options(CommandLine& line, WithWindows windows) {
   PrunerOptions defaults;
-  std::vector<SharedOption> list = list_by_name(defaults);
+  std::vector<SharedOption> list = list_by_name(defaults, windows);
   std::ranges::stable_sort(list, {}, [&](const SharedOption& shared) {
     return std::ranges::find(list, shared.owners, &SharedOption::owners) - list.begin();
   });

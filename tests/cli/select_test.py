@@ -46,6 +46,36 @@ class Arrays(CliTest):
         self.assertEqual(written, (self.folder / "ids.npy").read_bytes())
 
 
+class Lengths(CliTest):
+    def test_budgets_are_in_tokens(self):
+        lengths = np.random.default_rng(3).integers(1, 50, SAMPLE_COUNT)
+        self.put("lengths.npy", lengths)
+        words = ["--method", "rs2", "--labels", "labels.npy", "--lengths", "lengths.npy", "--out", "ids.npy",
+                 "--pruning-rate", 0.8]
+        told = json.loads(self.rcap("select", *words, "--json"))
+        selected = lengths[np.load(self.folder / "ids.npy")].sum()
+        self.assertEqual(told["tokens"], lengths.sum())
+        self.assertEqual(told["keep_tokens"], int(0.2 * lengths.sum() + 1e-6))
+        self.assertEqual(told["selected_tokens"], selected)
+        self.assertLessEqual(abs(selected - told["keep_tokens"]), 50)
+        self.assertIn(f"{selected} of {lengths.sum()} tokens, for a budget of", self.rcap("select", *words))
+
+    def test_lengths_of_another_count_are_refused(self):
+        self.put("lengths.npy", np.ones(SAMPLE_COUNT - 1, int))
+        self.assert_refused("select", "--method", "rs2", "--labels", "labels.npy", "--lengths", "lengths.npy", "--out",
+                            "ids.npy", naming=f"{SAMPLE_COUNT - 1} for {SAMPLE_COUNT} samples")
+
+    def test_windows_take_unseen_samples_first(self):
+        words = ["--method", "balanced", "--labels", "labels.npy", "--out", "ids.npy", "--state", "s.rcap",
+                 "--max-repeats", 0, "--window", 40]
+        seen = []
+        for _ in range(SAMPLE_COUNT // 40):
+            self.rcap("select", *words)
+            seen += np.load(self.folder / "ids.npy").tolist()
+        self.assertEqual(len(seen), len(set(seen)))
+        self.assertEqual(len(seen), SAMPLE_COUNT // 40 * 40)
+
+
 class Selecting(CliTest):
     def method_options(self, method):
         by_sample = ["--scores", "scores.npy"]

@@ -61,12 +61,16 @@ class Pass:
     def _pieces(self, size: int, most_left: int) -> Iterator[NDArray[np.int64]]:
         if self._part is None:
             self._part = self._sampler._begin_pass()
-        part = self._part
-        while len(part) - self._given > most_left:
-            piece = part[self._given:self._given + size]
-            self._given += len(piece)
-            yield piece
-        self._sampler._end_pass(part)
+        part: NDArray[np.int64] | None = self._part
+        while part is not None:
+            while len(part) - self._given > most_left:
+                piece = part[self._given:self._given + size]
+                self._given += len(piece)
+                yield piece
+            self._sampler._end_pass(part)
+            part = self._sampler._next_window(part)
+            if part is not None:
+                self._part, self._given = part, 0
 
     @property
     def done(self) -> int:

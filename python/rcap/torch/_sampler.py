@@ -23,6 +23,7 @@ from ._ranks import Ranks
 from ._shared import PrunerCopy, PrunerSource
 from ._steps import planned_count, wants_initial_losses
 from ._watch import Watch, count_classes, report_on
+from ._windows import require_possible_windows, set_windows, windows_per_pass
 
 Value = TypeVar("Value", bound=np.generic)
 
@@ -52,10 +53,12 @@ class PruningSampler(Sampler[int]):
         watch: Whether `report` includes the losses and the coverage of the classes. Costs 4 bytes per sample and about
             15 microseconds per batch.
         class_names: What `report` calls the classes, in the order of their numbers; by default their numbers.
+        window_steps: Selects anew every so many steps, within one pass over the data: a window. Needs batch_size.
+            Samples that the pass has not visited come first (options unseen_first and max_repeats of the pruner).
 
     Raises:
-        InvalidArgument: If batch_size is below 1, there is not one name for each class, or the ranks disagree on the
-            pruner.
+        InvalidArgument: If batch_size or window_steps is below 1, there is not one name for each class, the method
+            does not select such windows, or the ranks disagree on the pruner.
     """
 
     _JOINS_LATER = False  # whether the ranks are started after a sampler is made
@@ -64,9 +67,10 @@ class PruningSampler(Sampler[int]):
                  group: torch.distributed.ProcessGroup | None = None,
                  hands_out: Literal["rest", "whole"] = "rest", counts_epochs: bool = True,
                  bad_losses: Literal["raise", "keep"] = "raise", watch: bool = False,
-                 class_names: Sequence[str] | None = None) -> None:
+                 class_names: Sequence[str] | None = None, window_steps: int | None = None) -> None:
         if batch_size is not None and batch_size < 1:
             raise InvalidArgument(f"PruningSampler: batch_size is {batch_size}; it must be at least 1")
+        require_possible_windows(window_steps, batch_size, hands_out)
         _require_word("hands_out", hands_out, "rest", "whole")
         _require_word("bad_losses", bad_losses, "raise", "keep")
         self._source = pruner
@@ -75,6 +79,9 @@ class PruningSampler(Sampler[int]):
         self.counts_epochs = counts_epochs
         self.bad_losses = bad_losses
         self._batch_size = batch_size
+        self._window_steps = window_steps
+        self._windows_per_pass = 1
+        self._passed = 0  # samples of this rank in earlier windows of the pass under way
         self._group = group
         self._watches = watch
         self._given_names = class_names
@@ -93,8 +100,10 @@ class PruningSampler(Sampler[int]):
         self._ranks.require_equal("PruningSampler", {"whether it is given a function": callable(self._source)})
         host = self._ranks.find_host() if callable(self._source) else None
         before = self._copy
-        self._copy = PrunerCopy(before.pruner if before is not None and before.leads else self._source, host)
+        source = before.pruner if before is not None and before.leads else self._source
+        self._copy = PrunerCopy(source, host, self._set_windows)
         pruner = self._copy.pruner
+        self._windows_per_pass = windows_per_pass(pruner, self._window_steps)
         self._class_names = _names_of_classes(pruner.class_count, self._given_names)
         if self._watches and self._copy.leads:
             self._copy.watch = before.watch if before is not None and before.watch is not None else Watch(pruner)
@@ -103,6 +112,10 @@ class PruningSampler(Sampler[int]):
             "epoch": pruner.epoch})
         self._ranks.require_same_options("PruningSampler", pruner.options)
         self._start()
+
+    def _set_windows(self, pruner: Pruner) -> None:
+        if self._window_steps is not None and self._batch_size is not None:
+            set_windows(pruner, self._window_steps, self._batch_size, self._ranks.size)
 
     @property
     def pruner(self) -> Pruner:
@@ -131,7 +144,7 @@ class PruningSampler(Sampler[int]):
         self._observer.begin_epoch(self._epoch)
         if self.pruner.epoch >= 0:
             self._select(self.pruner.epoch)
-            if self.epoch_done:
+            if self._window_done():
                 self._epoch.phase = Phase.HANDED_OUT
 
     def loader(self, dataset: Any, **options: Any) -> DataLoader[Any]:
@@ -164,12 +177,28 @@ class PruningSampler(Sampler[int]):
 
     @property
     def epoch(self) -> int:
-        """The epoch under way."""
+        """The epoch under way: the pass over the data."""
+        return self._epoch.number // self._windows_per_pass
+
+    @property
+    def window(self) -> int:
+        """The selection under way: the epoch, or with window_steps the window, counted over all passes."""
         return self._epoch.number
+
+    @property
+    def windows_per_pass(self) -> int:
+        """How many selections a pass over the data has: 1 without window_steps."""
+        return self._windows_per_pass
 
     @property
     def epoch_done(self) -> bool:
         """Whether everything that this epoch trains on has been observed."""
+        return self._is_last_window() and self._window_done()
+
+    def _is_last_window(self) -> bool:
+        return (self._epoch.number + 1) % self._windows_per_pass == 0
+
+    def _window_done(self) -> bool:
         self._observer.settle()
         return self._epoch.phase is not Phase.COMING and self._share(self._pending_count()) == 0
 
@@ -195,7 +224,8 @@ class PruningSampler(Sampler[int]):
         """How many batches of the epoch have been trained on."""
         self._observer.settle()
         whole, rest = self._share(len(self._epoch.ids)), self._share(self._pending_count())
-        return math.ceil(whole / batch_size) - math.ceil(rest / batch_size)
+        before = self._epoch.number % self._windows_per_pass * (self._window_steps or 0)
+        return before + math.ceil(whole / batch_size) - math.ceil(rest / batch_size)
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch of the next pass and selects its samples. Setting it again changes nothing.
@@ -206,8 +236,9 @@ class PruningSampler(Sampler[int]):
         self._observer.settle()
         if epoch < self.epoch:
             raise InvalidArgument(f"PruningSampler: epoch {epoch} lies before {self.epoch}, the last one")
+        self._passed = 0
         if epoch != self.epoch or self._epoch.phase is Phase.COMING:
-            self._enter(epoch)
+            self._enter(max(epoch * self._windows_per_pass, self._epoch.number))
             self._observer.warn_if_nothing_came()
         elif self._epoch.phase is Phase.UNDER_WAY and self._epoch.batches == 0:
             return  # a loader has begun to fetch what the loop is about to train on
@@ -224,6 +255,15 @@ class PruningSampler(Sampler[int]):
         Raises:
             TypeError: If the length is not known yet, as for any object without one.
         """
+        length, epoch = self._window_length(), self._epoch
+        begins_next = epoch.over and self.counts_epochs
+        number = epoch.number + begins_next
+        later = -(number + 1) % self._windows_per_pass
+        before = 0 if begins_next else self._passed
+        return before + length + (later * self._planned_length(number + 1) if later else 0)
+
+    def _window_length(self) -> int:
+        """What the pass yields of the window under way; between passes, of the next one."""
         epoch = self._epoch
         if epoch.phase is Phase.COMING:
             return self._planned_length(epoch.number)
@@ -251,12 +291,24 @@ class PruningSampler(Sampler[int]):
         if self._stream_filter is not None:
             raise InvalidArgument("PruningSampler: this sampler filters a stream, which says what comes next; give the "
                                   "loader no sampler")
+        self._passed = 0
         if self._epoch.phase is Phase.COMING:
-            self._enter(self.epoch)
+            self._enter(self._epoch.number)
         elif self._epoch.phase is Phase.HANDED_OUT and self.counts_epochs:
-            self._enter(self.epoch + 1)
+            self._enter(self._epoch.number + 1)
         else:
             self.synchronize()
+        return self._begin_window()
+
+    def _next_window(self, part: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """The samples of the next window of the pass that handed out `part`; None if this pass is over."""
+        if self._epoch.part is not part or self._is_last_window():
+            return None
+        self._passed += len(part)
+        self._enter(self._epoch.number + 1)
+        return self._begin_window()
+
+    def _begin_window(self) -> NDArray[np.int64]:
         epoch, rest = self._epoch, self._rest()
         ids = epoch.ids[rest]
         part = self._part(ids, epoch.ids)
@@ -305,14 +357,14 @@ class PruningSampler(Sampler[int]):
 
     def _resume_pass(self, state: Mapping[str, Any]) -> NDArray[np.int64]:
         """The rest of a pass from its `Pass.state_dict`; samples that were fetched but not observed come first."""
-        wanted = self.epoch
+        wanted = self._epoch.number
         self.load_state_dict(state)
         part, done, count = state["part"].numpy(), int(state["done"]), int(state["count"])
         ids, losses = state["ids"][:count].numpy(), state["losses"][:count].numpy()
         known = ~np.isin(ids, part[done:])  # a state that is kept in memory may hold what came after it
         self._hand_out(part, int(state["own"]))
         self._observer.resume(ids[known], losses[known])
-        if wanted > self.epoch:  # set_epoch came first, as it does after an epoch that was complete
+        if wanted > self._epoch.number:  # set_epoch came first, as it does after an epoch that was complete
             self._enter(wanted)
             return self._begin_pass()
         again = np.setdiff1d(self.pruner.pending_ids(), ids[known])
@@ -522,7 +574,7 @@ class PruningSampler(Sampler[int]):
         self.synchronize()
         epoch = self._epoch
         coming = epoch.phase is Phase.COMING
-        if not coming and not self.epoch_done:
+        if not coming and not self._window_done():
             raise InvalidArgument(f"select_ahead: {self._pending_count()} samples of epoch {epoch.number} have not "
                                   "been observed yet; call it after the last batch")
         if self._ahead is None:

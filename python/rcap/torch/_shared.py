@@ -19,7 +19,8 @@ PrunerSource = Pruner | Callable[[], Pruner]
 Result = TypeVar("Result")
 
 _FIXED = ("method", "options", "seed", "sample_count", "class_count", "class_sizes", "keep_count", "label_fingerprint",
-          "learns", "weighs", "refreshes", "judges_classes", "follows_rate", "needs_initial_losses")
+          "window", "token_count", "learns", "weighs", "refreshes", "judges_classes", "follows_rate",
+          "needs_initial_losses")
 _CHANGING = ("epoch", "pending_count", "clipped_part", "averages_batches")
 
 
@@ -111,23 +112,24 @@ class PrunerCopy:
     Args:
         source: The pruner of this rank, or a function that makes the one of its host.
         host: If several ranks of a host are to share it.
+        prepare: Called with the pruner, before anybody else knows of it.
     """
 
-    def __init__(self, source: PrunerSource, host: Host | None) -> None:
+    def __init__(self, source: PrunerSource, host: Host | None, prepare: Callable[[Pruner], None]) -> None:
         self.host = host
         self.watch: Watch | None = None  # on the leader
         self._told: Mapping[str, Any] | None = None  # what a watch on the leader has to add to a report
         self._selected = NOTHING
         held = source if host is None or host.leads or not callable(source) else None
         if host is None:
-            self.pruner = _made(held)
+            self.pruner = _made(held, prepare)
             return
-        fixed = host.share("make the pruner", lambda: self._make(held))
+        fixed = host.share("make the pruner", lambda: self._make(held, prepare))
         if not host.leads:
             self.pruner = cast(Pruner, PrunerOfLeader(host.leader, fixed))  # answers in its place
 
-    def _make(self, source: PrunerSource | None) -> dict[str, Any]:
-        self.pruner = _made(source)
+    def _make(self, source: PrunerSource | None, prepare: Callable[[Pruner], None]) -> dict[str, Any]:
+        self.pruner = _made(source, prepare)
         fixed: dict[str, Any] = {name: getattr(self.pruner, name) for name in _FIXED}
         return {**fixed, "_plan": Plan(self.pruner), **self._progress()}
 
@@ -198,9 +200,10 @@ class PrunerCopy:
         return changing
 
 
-def _made(source: PrunerSource | None) -> Pruner:
+def _made(source: PrunerSource | None, prepare: Callable[[Pruner], None]) -> Pruner:
     pruner = source() if callable(source) else source
     if not isinstance(pruner, Pruner):
         raise InvalidArgument(f"PruningSampler: the pruner is {type(pruner).__name__}; give a pruner, such as "
                               "rcap.RCAP(labels), or a function that makes one, for all ranks of a host to share")
+    prepare(pruner)
     return pruner

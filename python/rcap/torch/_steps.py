@@ -38,11 +38,13 @@ def total_steps(sampler: "PruningSampler", epochs: int, batch_size: int) -> int:
             batch_size is below 1.
     """
     pruner, whole = sampler.pruner, batch_size * sampler.rank_count
-    steps = pruner.planned_batches(epochs, whole)  # refuses invalid epochs and batch sizes
+    selections = epochs * sampler.windows_per_pass
+    steps = pruner.planned_batches(selections, whole)  # refuses invalid epochs and batch sizes
     if sampler.drops_last:
-        counts = [planned_count(pruner, epoch) for epoch in range(epochs)]
+        counts = [planned_count(pruner, selection) for selection in range(selections)]
         steps = None if None in counts else sum(count // whole for count in counts if count is not None)
     if steps is None:
         raise InvalidArgument(f"total_steps: {pruner.method} cannot tell in advance how many batches it makes; give "
-                              "InfoBatch epochs and batch_size (of all ranks), or use a schedule by epoch")
+                              "InfoBatch epochs and batch_size (of all ranks), or use a schedule by epoch (by tokens, "
+                              "where samples have lengths)")
     return steps
