@@ -67,7 +67,7 @@ def test_a_program_of_a_user_is_understood(folder):
         "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.floating[numpy._typing._nbit_base._32Bit]]] | None",
         "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.signedinteger[numpy._typing._nbit_base._64Bit]]]",
         "int | None", "torch.Tensor", "int", "tuple[Any, int]",
-        "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.bool[builtins.bool]]]",
+        "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.bool[bool]]]",
         "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.floating[numpy._typing._nbit_base._32Bit]]]", "bool",
         "float", "Literal['likely'] | Literal['at a price'] | Literal['hardly']"]
 
