@@ -21,10 +21,12 @@ from ._filtered import Filtered, FilterStage
 from ._initial_pass import initial_losses, refresh_losses
 from ._sampler import PruningSampler
 from ._sequences import sequence_losses
+from ._sharded import ShardedSampler, shard_range
 from ._steps import total_steps
 
 __all__ = ["PruningSampler", "PruningBatchSampler", "Indexed", "with_ids", "labels_of", "initial_losses",
-           "refresh_losses", "sequence_losses", "total_steps", "Report", "Filtered", "FilterStage", "EvenBatches"]
+           "refresh_losses", "sequence_losses", "total_steps", "Report", "Filtered", "FilterStage", "EvenBatches",
+           "ShardedSampler", "shard_range"]
 
 for _name in __all__:
     globals()[_name].__module__ = __name__  # where a reader looks for it, and pickles find it

@@ -40,12 +40,14 @@ class Chosen:
     clipped_part: float = 0.0
     log_prior: NDArray[np.float64] = dataclasses.field(default_factory=lambda: NO_PRIOR)
     class_counts: NDArray[np.int64] | None = None
+    count: int | None = None  # of all ranks, if the selection is only this rank's part
 
     def epoch_of(self, pruner: Pruner) -> "Epoch":
         selection = self.selection
         weights = None if selection.weights is None else torch.from_numpy(selection.weights)
+        count = len(selection.ids) if self.count is None else self.count
         return Epoch(self.number, Phase.SELECTED, selection.ids, weights, pruner.sample_count, self.clipped_part,
-                     selection.rate_factor, self.log_prior, self.class_counts)
+                     selection.rate_factor, self.log_prior, self.class_counts, count)
 
 
 @dataclasses.dataclass(eq=False)
@@ -61,6 +63,7 @@ class Epoch:
     rate_factor: float = 1.0  # of the learning rate
     log_prior: NDArray[np.float64] = dataclasses.field(default_factory=lambda: NO_PRIOR)  # up to and with this epoch
     class_counts: NDArray[np.int64] | None = None  # of what all ranks train on, where labels are not at hand
+    count: int = 0  # of the samples that all ranks train on
     part: NDArray[np.int64] = dataclasses.field(default_factory=lambda: NOTHING)  # what the pass hands to this rank
     observed: int = 0  # how many samples of it this rank has observed
     batches: int = 0  # in how many calls

@@ -72,13 +72,12 @@ def initial_losses(model: torch.nn.Module, loader: Any, sampler: PruningSampler,
                               f"{pruner.sample_count} labels; give the whole training set")
     losses = losses or _cross_entropy
     device = device or next(model.parameters()).device
-    missing = np.zeros(pruner.sample_count, bool)  # the others are known from a pass that failed half-way
-    missing[pruner.pending_ids()] = True
+    is_missing = sampler._missing()  # the others are known from a pass that failed half-way
     with _batch_statistics(model):
         for batch, ids in loader:
             values = losses(model, _on_device(batch, device))
             ids = on_host(ids) if isinstance(ids, torch.Tensor) else np.asarray(ids)
-            new = missing[ids]
+            new = is_missing(ids)
             if new.any():
                 sampler.observe(ids[new], values if new.all() else values[torch.from_numpy(new).to(values.device)])
     sampler.synchronize()

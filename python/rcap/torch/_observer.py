@@ -74,9 +74,9 @@ class Observer:
         """The pass hands out its part; this rank reports the losses of its beginning, other ranks those of the rest."""
         self._log, self._is_plain, self._begun = None, False, 0
         self._takes_repeats = self.repeats == "first"
-        if self._takes_repeats and self._ranks.size == 1:
+        if self._takes_repeats and not self._ranks.exchanges:
             self._seen = np.zeros(self._pruner.sample_count, bool)
-        if self._ranks.size > 1:
+        if self._ranks.exchanges:
             self._local.expect(self._epoch.part, own_count)
 
     def log(self) -> LossLog:
@@ -107,7 +107,7 @@ class Observer:
             self._before = None
             return
         missing = owed
-        if self._ranks.size > 1:
+        if self._ranks.exchanges:
             missing, owed = self._local.unobserved(epoch.part), self._local.owed(owed)
         self._before = _Before(epoch, missing, owed)
 
@@ -173,7 +173,7 @@ class Observer:
             ids, losses = self._without_repeats(ids, losses)
         if self._epoch.batches == 0:
             self._look_at_first_batch(ids)
-        if self._ranks.size > 1:
+        if self._ranks.exchanges:
             self._local.add(ids, losses)
         elif self._keeps_bad:
             sound = _sound(losses)
@@ -181,14 +181,14 @@ class Observer:
             self._tell(ids[sound], losses[sound])
         else:
             self._tell(ids, losses)
-        if self._takes_repeats and self._ranks.size == 1:
+        if self._takes_repeats and not self._ranks.exchanges:
             self._seen[ids] = True
         self._epoch.observed += len(ids)
         self._epoch.batches += 1
         if self._log is not None:
             self._log.add(ids, losses)
         else:
-            self._is_plain = (self._ranks.size == 1 and not self._keeps_bad and self._copy.watch is None
+            self._is_plain = (not self._ranks.exchanges and not self._keeps_bad and self._copy.watch is None
                               and not self._takes_repeats)
         return self._epoch
 
@@ -225,7 +225,7 @@ class Observer:
         sound = len(ids) == len(losses) and ids.dtype.kind in "iu"
         if not sound or ((ids < 0) | (ids >= self._pruner.sample_count)).any():
             return ids, losses
-        new = ~(self._local.was_observed(ids) if self._ranks.size > 1 else self._seen[ids])
+        new = ~(self._local.was_observed(ids) if self._ranks.exchanges else self._seen[ids])
         first = np.zeros(len(ids), bool)
         first[np.unique(ids, return_index=True)[1]] = True
         return ids[new & first], losses[new & first]
@@ -256,7 +256,7 @@ class Observer:
         _require_losses(losses)
         numbers = on_host(ids) if isinstance(ids, torch.Tensor) else np.asarray(ids)
         values = on_host(in_single_precision(losses))
-        if self._ranks.size == 1:
+        if not self._ranks.exchanges:
             self._pruner.observe_refreshed(numbers, values)
             return
         if len(numbers) != len(values) or not _sound(values).all():
@@ -324,7 +324,7 @@ class Observer:
             return False
         if np.array_equal(missing[:len(ids)], ids):
             return True
-        fitting = self._local.unobserved(ids) if self._ranks.size > 1 else self._pending(ids)
+        fitting = self._local.unobserved(ids) if self._ranks.exchanges else self._pending(ids)
         return bool(np.isin(ids, missing).all()) and len(fitting) < len(ids)
 
     def _record_late(self, ids: NDArray[Any], losses: NDArray[Any]) -> Epoch:
@@ -333,7 +333,7 @@ class Observer:
         wanted = np.isin(ids, before.owed)
         if self._keeps_bad:
             wanted &= _sound(losses)
-        if self._ranks.size > 1:
+        if self._ranks.exchanges:
             self._local.add_late(ids[wanted], losses[wanted])
         else:
             self._tell_late(ids[wanted], losses[wanted])
@@ -369,7 +369,7 @@ class Observer:
             pending_count: How many samples of the epoch have not been observed, as of the last exchange.
         """
         self.settle()
-        if self._ranks.size == 1:
+        if not self._ranks.exchanges:
             return
         refreshed, self._refreshed = joined(self._refreshed), []
         found = self._ranks.gather(

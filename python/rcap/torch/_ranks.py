@@ -33,6 +33,11 @@ class Ranks:
         self.rank = dist.get_rank(group) if self.size > 1 else 0
         self.host = host
 
+    @property
+    def exchanges(self) -> bool:
+        """Whether losses wait on each rank for an exchange."""
+        return self.size > 1
+
     def _current_size(self) -> int:
         active = dist.is_available() and dist.is_initialized()
         return dist.get_world_size(self._group) if active else 1
@@ -88,18 +93,22 @@ class Ranks:
         Ranks that have diverged are detected here: `progress` holds, by name, what must be the same on all. Where ranks
         share a pruner, those that do not hold it get empty arrays. None if no rank has anything.
         """
+        counts = self._counts(parts, progress)
+        if not counts.any():
+            return None
+        found = self._gather_packed(_packed(parts), counts.sum(axis=1) * _BYTES_OF_ONE)
+        by_rank = [_unpacked(found[rank], counts[rank].tolist()) for rank in sorted(found)]
+        return [joined([each[column] for each in by_rank]) for column in range(len(parts))]
+
+    def _counts(self, parts: "Sequence[Observed]", progress: Mapping[str, int]) -> NDArray[np.int64]:
+        """How much each rank has; raises if they have diverged."""
         told = [*(len(ids) for ids, _ in parts), *progress.values()]
         numbers = self.exchange.gather_numbers("exchange losses", told)
         for column, name in enumerate(progress, len(parts)):
             if (numbers[:, column] != numbers[0, column]).any():
                 raise InvalidArgument(f"PruningSampler: the ranks disagree on {name}: {numbers[:, column].tolist()}; "
                                       "all must load the same state, and go through the same epochs")
-        counts = numbers[:, :len(parts)]
-        if not counts.any():
-            return None
-        found = self._gather_packed(_packed(parts), counts.sum(axis=1) * _BYTES_OF_ONE)
-        by_rank = [_unpacked(found[rank], counts[rank].tolist()) for rank in sorted(found)]
-        return [joined([each[column] for each in by_rank]) for column in range(len(parts))]
+        return numbers[:, :len(parts)]
 
     def _gather_packed(self, packed: Bytes, sizes: NDArray[np.int64]) -> dict[int, Bytes]:
         """What all ranks give, by rank, on those that hold a pruner."""

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -136,9 +136,12 @@ class PruningSampler(Sampler[int]):
                 return self.__dict__[name]
             raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
+    def _make_observer(self) -> Observer:
+        return Observer(self._shared(), self._ranks, self.bad_losses, self._repeats)
+
     def _start(self) -> None:
         """Takes the epoch from the pruner, which may be in the middle of it."""
-        self._observer = Observer(self._shared(), self._ranks, self.bad_losses, self._repeats)
+        self._observer = self._make_observer()
         self._ahead: Ahead | None = None
         self._epoch = Epoch(0, Phase.COMING, NOTHING, log_prior=self.pruner.log_prior())
         self._observer.begin_epoch(self._epoch)
@@ -208,7 +211,7 @@ class PruningSampler(Sampler[int]):
         self._observer.settle()
         epoch = self._epoch
         return epoch.phase is not Phase.COMING and (
-            epoch.batches > 0 or self._pending_count() < len(epoch.ids))
+            epoch.batches > 0 or self._pending_count() < epoch.count)
 
     @property
     def rank_count(self) -> int:
@@ -223,7 +226,7 @@ class PruningSampler(Sampler[int]):
     def batches_done(self, batch_size: int) -> int:
         """How many batches of the epoch have been trained on."""
         self._observer.settle()
-        whole, rest = self._share(len(self._epoch.ids)), self._share(self._pending_count())
+        whole, rest = self._share(self._epoch.count), self._share(self._pending_count())
         before = self._epoch.number % self._windows_per_pass * (self._window_steps or 0)
         return before + math.ceil(whole / batch_size) - math.ceil(rest / batch_size)
 
@@ -268,13 +271,13 @@ class PruningSampler(Sampler[int]):
         if epoch.phase is Phase.COMING:
             return self._planned_length(epoch.number)
         if not self.counts_epochs:
-            return self._share(len(epoch.ids))
+            return self._share(epoch.count)
         if epoch.phase is Phase.HANDED_OUT:
             self._observer.settle()
         if epoch.over:
             return self._planned_length(epoch.number + 1)
         if epoch.phase is Phase.SELECTED:
-            return self._share(len(epoch.ids) if self.hands_out == "whole" else self._pending_count())
+            return self._share(epoch.count if self.hands_out == "whole" else self._pending_count())
         # Of a stream only the ranks together are known.
         return len(epoch.part) if self._stream_filter is None else self._share(len(epoch.part))
 
@@ -309,15 +312,18 @@ class PruningSampler(Sampler[int]):
         return self._begin_window()
 
     def _begin_window(self) -> NDArray[np.int64]:
+        return self._hand_out(*self._own_part())
+
+    def _own_part(self) -> tuple[NDArray[np.int64], int, NDArray[np.float32] | None]:
+        """The samples of this rank in the pass that begins, how many no other rank has, and the weights of all."""
         epoch, rest = self._epoch, self._rest()
         ids = epoch.ids[rest]
         part = self._part(ids, epoch.ids)
         own_count = min(len(ids[self._ranks.rank::self._ranks.size]), len(part))
-        weights = None
-        if epoch.weights is not None:
-            of_all = epoch.weights.numpy()
-            weights = self._part(of_all[rest], of_all)
-        return self._hand_out(part, own_count, weights)
+        if epoch.weights is None:
+            return part, own_count, None
+        weights = epoch.weights.numpy()
+        return part, own_count, self._part(weights[rest], weights)
 
     def _filter_stream(self, repeats: Literal["raise", "first"]) -> CurrentFilter:
         """From now on `set_epoch` tells a stream what to keep, and any rank may observe any sample of the epoch."""
@@ -528,7 +534,7 @@ class PruningSampler(Sampler[int]):
         """
         self._observer.take_arrived()
         epoch = self._epoch
-        observed = 0 if epoch.phase is Phase.COMING else len(epoch.ids) - self._pending_count()
+        observed = 0 if epoch.phase is Phase.COMING else epoch.count - self._pending_count()
         counts = epoch.class_counts
         if counts is None:
             counts = count_classes(self.pruner, self._trained_ids())
@@ -542,12 +548,15 @@ class PruningSampler(Sampler[int]):
         Raises:
             InvalidArgument: If `synchronize` has to be called first.
         """
+        self._require_exchanged()
+        return self._shared().state()
+
+    def _require_exchanged(self) -> None:
         self._observer.settle()
         if self._observer:
             raise InvalidArgument("state_dict: this rank holds losses that the others do not have; call synchronize() "
                                   "on all ranks first. torchdata's StatefulDataLoader asks for states at any time: "
                                   "give it batch_sampler=PruningBatchSampler(sampler, batch_size)")
-        return self._shared().state()
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         """Continues exactly where `state_dict` was called, also with another number of ranks or workers.
@@ -562,6 +571,12 @@ class PruningSampler(Sampler[int]):
             self._ahead.result()
         self._shared().set_state(state)
         self._start()
+
+    def _missing(self) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
+        """Tells, of ids, which samples have no loss at this moment, before the first epoch."""
+        missing = np.zeros(self.pruner.sample_count, bool)
+        missing[self.pruner.pending_ids()] = True
+        return missing.__getitem__
 
     def select_ahead(self) -> None:
         """Begins to select the next epoch in a thread, while the loop evaluates or saves. All ranks must call it.
@@ -611,8 +626,8 @@ class PruningSampler(Sampler[int]):
         self._epoch = chosen.epoch_of(self.pruner)
         shared.selected = self._epoch.ids
         self._observer.begin_epoch(self._epoch)
-        if self._share(len(self._epoch.ids)) == 0:
-            raise InvalidArgument(f"PruningSampler: epoch {number} has {len(self._epoch.ids)} samples, fewer than one "
+        if self._share(self._epoch.count) == 0:
+            raise InvalidArgument(f"PruningSampler: epoch {number} has {self._epoch.count} samples, fewer than one "
                                   f"batch of {self._batch_size} on each of {self._ranks.size} ranks, so nothing would "
                                   "be trained; choose a smaller batch_size")
 
@@ -660,7 +675,7 @@ class PruningSampler(Sampler[int]):
 
     def _trained_ids(self) -> NDArray[np.int64]:
         """The samples that all ranks together train on in this epoch, without repeats."""
-        return self._epoch.ids[:self._share(len(self._epoch.ids)) * self._ranks.size]
+        return self._epoch.ids[:self._share(self._epoch.count) * self._ranks.size]
 
     def _part(self, values: NDArray[Value], of_epoch: NDArray[Value]) -> NDArray[Value]:
         """What this rank takes of the samples' values: every size-th one, in place.
@@ -705,7 +720,7 @@ class PruningSampler(Sampler[int]):
         self._stream_filter = self._repeats = None  # the stream goes on with the original
         if self._copy is not None:
             self._ranks = Ranks(None, self._copy.host)
-            self._observer = Observer(self._copy, self._ranks, self.bad_losses)
+            self._observer = self._make_observer()
             self._observer.begin_epoch(self._epoch)
 
 
