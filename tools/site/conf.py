@@ -39,7 +39,7 @@ chapters = {
 # Pages below another page.
 parts_of = {
     "docs/reference/cpp": ["include/rcap/core/**"],
-    "docs/results/README": ["docs/results/choosing", "docs/results/*/tables"],
+    "docs/results/README": ["docs/results/field", "docs/results/choosing", "docs/results/*/tables"],
 }
 # What is a page: Markdown, and the files that Markdown links to (repository_pages.py turns them into pages).
 source_suffix = dict.fromkeys((".md", ".ipynb", ".py", ".cpp", ".hpp", ".toml"), "markdown")
