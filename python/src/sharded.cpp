@@ -44,19 +44,19 @@ class PythonExchange final : public Exchange {
     });
   }
 
-  [[nodiscard]] std::vector<Bytes> all_gather(std::span<const std::byte> bytes) override {
-    std::vector<Bytes> all;
+  [[nodiscard]] std::vector<RankBytes> all_gather(std::span<const std::byte> bytes) override {
+    std::vector<RankBytes> all;
     ask([&] { all = taken(made_by_.attr("all_gather")(view_of(bytes)), "all_gather"); });
-    for (const Bytes& of_rank : all) bytes_ += std::ssize(of_rank);
+    for (const RankBytes& of_rank : all) bytes_ += std::ssize(of_rank);
     return all;
   }
 
-  [[nodiscard]] std::vector<Bytes> all_to_all(std::vector<Bytes> parts) override {
-    std::vector<Bytes> received;
-    for (const Bytes& part : parts) bytes_ += std::ssize(part);
+  [[nodiscard]] std::vector<RankBytes> all_to_all(std::vector<RankBytes> parts) override {
+    std::vector<RankBytes> received;
+    for (const RankBytes& part : parts) bytes_ += std::ssize(part);
     ask([&] {
       nb::list views;
-      for (const Bytes& part : parts) views.append(view_of(part));
+      for (const RankBytes& part : parts) views.append(view_of(part));
       received = taken(made_by_.attr("all_to_all")(views), "all_to_all");
     });
     return received;
@@ -69,8 +69,8 @@ class PythonExchange final : public Exchange {
     return nb::cast(View(bytes.data(), {bytes.size()}), nb::rv_policy::reference);
   }
 
-  [[nodiscard]] std::vector<Bytes> taken(const nb::object& arrays, const char* what) const {
-    std::vector<Bytes> all;
+  [[nodiscard]] std::vector<RankBytes> taken(const nb::object& arrays, const char* what) const {
+    std::vector<RankBytes> all;
     for (const nb::handle array : arrays) {
       const auto view = nb::cast<ByteArray>(array);
       const auto* const data = reinterpret_cast<const std::byte*>(view.data());
@@ -235,7 +235,7 @@ void set_shard_state(ShardedHandle& self, const nb::dict& arrays) {
     const auto name = nb::cast<std::string>(key);
     const Array array = as_array("set_shard_state: " + name, value);
     const auto* const data = static_cast<const std::byte*>(array.data());
-    Bytes bytes(data, data + array.nbytes());
+    RankBytes bytes(data, data + array.nbytes());
     if (name == CommonName) {
       state.common = std::move(bytes);
       continue;
@@ -249,7 +249,7 @@ void set_shard_state(ShardedHandle& self, const nb::dict& arrays) {
 }
 
 nb::object gather_state(ShardedHandle& self) {
-  Bytes state;
+  RankBytes state;
   act_on(self, [&](ShardedPruner& pruner) {
     pruner.write_state([&](std::span<const std::byte> bytes) {
       state.insert(state.end(), bytes.begin(), bytes.end());

@@ -20,7 +20,7 @@ template <class T>
 }
 
 template <class T>
-void append(Bytes& bytes, std::span<const T> values) {
+void append(RankBytes& bytes, std::span<const T> values) {
   const auto more = bytes_of(values);
   bytes.insert(bytes.end(), more.begin(), more.end());
 }
@@ -37,7 +37,7 @@ template <class T>
 template <class T>
 [[nodiscard]] std::vector<T> gather_values(Exchange& exchange, std::span<const T> here) {
   std::vector<T> all;
-  for (const Bytes& bytes : exchange.all_gather(bytes_of(here))) {
+  for (const RankBytes& bytes : exchange.all_gather(bytes_of(here))) {
     const std::vector<T> values = values_of<T>(bytes);
     all.insert(all.end(), values.begin(), values.end());
   }

@@ -22,7 +22,7 @@ void IdRun::add(SampleId id) {
   distances_.push_back(static_cast<std::byte>(distance));
 }
 
-void IdRun::append_to(Bytes& bytes) const {
+void IdRun::append_to(RankBytes& bytes) const {
   append<std::uint64_t>(bytes, std::array{std::uint64_t{count_}});
   bytes.insert(bytes.end(), distances_.begin(), distances_.end());
 }

@@ -19,10 +19,10 @@ class IdRun {
   void add(SampleId id);
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   /// Appends the run to `bytes`.
-  void append_to(Bytes& bytes) const;
+  void append_to(RankBytes& bytes) const;
 
  private:
-  Bytes distances_;
+  RankBytes distances_;
   std::size_t count_ = 0;
   SampleId last_ = -1;
 };

@@ -33,8 +33,8 @@ class Parcels {
     weights_[rank].push_back(weight);
   }
 
-  [[nodiscard]] std::vector<Bytes> send() {
-    std::vector<Bytes> parts(runs_.size());
+  [[nodiscard]] std::vector<RankBytes> send() {
+    std::vector<RankBytes> parts(runs_.size());
     for (std::size_t rank = 0; rank < parts.size(); ++rank) {
       runs_[rank].append_to(parts[rank]);
       append<float>(parts[rank], weights_[rank]);
@@ -46,7 +46,7 @@ class Parcels {
 
   /// Sends the samples; appends those that come, with ids of the whole data set.
   void exchange(Selection& selection) {
-    std::vector<Bytes> received = send();
+    std::vector<RankBytes> received = send();
     for (std::size_t rank = 0; rank < received.size(); ++rank) {
       std::span<const std::byte> bytes = received[rank];
       read_ids(bytes, shard_.begins()[rank], selection.ids);
@@ -106,9 +106,9 @@ class BitRanks {
 };
 
 template <class Rank>
-std::vector<Bytes> answer(const Shard& shard, const RandomStream& stream, std::int64_t before,
-                          const BitRanks& ranks, std::span<const std::vector<SampleId>> asked) {
-  std::vector<Bytes> answers(asked.size());
+std::vector<RankBytes> answer(const Shard& shard, const RandomStream& stream, std::int64_t before,
+                              const BitRanks& ranks, std::span<const std::vector<SampleId>> asked) {
+  std::vector<RankBytes> answers(asked.size());
   for (std::size_t from = 0; from < asked.size(); ++from) {
     std::vector<Rank> targets;
     targets.reserve(asked[from].size());
@@ -132,7 +132,7 @@ std::vector<std::vector<Rank>> find_targets(const Shard& shard, std::span<const 
     Parcels parcels(shard, false);
     const RandomStream own = stream.from_id(shard.first_id());
     for (const SampleId id : ids) parcels.add(BitRanks::keeper_of(own.bits(id), keepers), id);
-    const std::vector<Bytes> received = parcels.send();
+    const std::vector<RankBytes> received = parcels.send();
     for (std::size_t from = 0; from < keepers; ++from) {
       std::span<const std::byte> bytes = received[from];
       read_ids(bytes, shard.begins()[from], asked[from]);
@@ -146,7 +146,7 @@ std::vector<std::vector<Rank>> find_targets(const Shard& shard, std::span<const 
       shard.begins_of(std::ssize(bits))[static_cast<std::size_t>(shard.rank())];
   const BitRanks ranks(bits, keepers);
   std::vector<std::vector<Rank>> targets;
-  for (const Bytes& bytes : answer<Rank>(shard, stream, before, ranks, asked)) {
+  for (const RankBytes& bytes : answer<Rank>(shard, stream, before, ranks, asked)) {
     targets.push_back(values_of<Rank>(bytes));
   }
   return targets;

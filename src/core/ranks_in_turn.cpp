@@ -48,7 +48,7 @@ class RanksInTurn::Meeting {
     std::ranges::copy(slot.numbers, numbers.begin());
   }
 
-  std::vector<Bytes> all_gather(int rank, std::span<const std::byte> bytes) {
+  std::vector<RankBytes> all_gather(int rank, std::span<const std::byte> bytes) {
     return take_part(rank, "all_gather",
                      [&](Slot& all) {
                        bytes_ += std::ssize(bytes);
@@ -59,13 +59,13 @@ class RanksInTurn::Meeting {
         .of_ranks;
   }
 
-  std::vector<Bytes> all_to_all(int rank, std::vector<Bytes> parts) {
+  std::vector<RankBytes> all_to_all(int rank, std::vector<RankBytes> parts) {
     Slot& slot = take_part(rank, "all_to_all", [&](Slot& all) {
-      for (const Bytes& part : parts) bytes_ += std::ssize(part);
+      for (const RankBytes& part : parts) bytes_ += std::ssize(part);
       all.parts.resize(ranks_.size());
       all.parts[static_cast<std::size_t>(rank)] = std::move(parts);
     });
-    std::vector<Bytes> received;
+    std::vector<RankBytes> received;
     for (auto& from : slot.parts) {
       received.push_back(std::move(from[static_cast<std::size_t>(rank)]));
     }
@@ -113,8 +113,8 @@ class RanksInTurn::Meeting {
   struct Slot {
     std::string_view what;
     std::vector<std::int64_t> numbers;
-    std::vector<Bytes> of_ranks;
-    std::vector<std::vector<Bytes>> parts;
+    std::vector<RankBytes> of_ranks;
+    std::vector<std::vector<RankBytes>> parts;
   };
 
   /// Adds what this rank has with `give`.
@@ -196,10 +196,10 @@ class RankInTurn final : public Exchange {
   void all_reduce(std::span<std::int64_t> numbers, Combine combine) override {
     meeting_.all_reduce(rank_, numbers, combine);
   }
-  [[nodiscard]] std::vector<Bytes> all_gather(std::span<const std::byte> bytes) override {
+  [[nodiscard]] std::vector<RankBytes> all_gather(std::span<const std::byte> bytes) override {
     return meeting_.all_gather(rank_, bytes);
   }
-  [[nodiscard]] std::vector<Bytes> all_to_all(std::vector<Bytes> parts) override {
+  [[nodiscard]] std::vector<RankBytes> all_to_all(std::vector<RankBytes> parts) override {
     return meeting_.all_to_all(rank_, std::move(parts));
   }
 

@@ -304,7 +304,7 @@ ShardedPruner::Observed ShardedPruner::bring_to_owners(Observed& observed) {
                have_losses ? observed.losses[i] : 0));
   }
   observed = {};
-  std::vector<Bytes> parts(ranks);
+  std::vector<RankBytes> parts(ranks);
   for (std::size_t owner = 0; owner < ranks; ++owner) {
     sort_by_sample(of_owners[owner]);
     IdRun run;
@@ -318,7 +318,7 @@ ShardedPruner::Observed ShardedPruner::bring_to_owners(Observed& observed) {
     append<float>(parts[owner], losses);
   }
   Observed here;
-  for (const Bytes& received : shard().exchange().all_to_all(std::move(parts))) {
+  for (const RankBytes& received : shard().exchange().all_to_all(std::move(parts))) {
     std::span<const std::byte> bytes = received;
     read_ids(bytes, 0, here.ids);
     const std::vector<float> values = values_of<float>(bytes);

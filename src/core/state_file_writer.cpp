@@ -122,12 +122,12 @@ class Encoder final : public StateFields {
       const std::int64_t bytes = begins[r + 1] - begins[r];
       for (std::int64_t first = 0; first < bytes; first += BlockBytes) {
         const auto count = static_cast<std::size_t>(std::min(BlockBytes, bytes - first));
-        std::vector<Bytes> parts(static_cast<std::size_t>(shard_.rank_count()));
+        std::vector<RankBytes> parts(static_cast<std::size_t>(shard_.rank_count()));
         if (rank == shard_.rank()) {
           const auto block = here.subspan(static_cast<std::size_t>(first), count);
           parts.front().assign(block.begin(), block.end());
         }
-        const std::vector<Bytes> received = shard_.exchange().all_to_all(std::move(parts));
+        const std::vector<RankBytes> received = shard_.exchange().all_to_all(std::move(parts));
         if (shard_.rank() == 0) {
           sink_.put(received[r].data(), received[r].size());
         } else {

@@ -89,11 +89,11 @@ std::vector<Sum> sum_rows(const Shard& shard, const Chunks& pieces,
     if (place > 0 || relay.comes_in == PieceRelay::Never) add_piece(place);
   });
   for (int round = 0; round < relay.rounds; ++round) {
-    std::vector<Bytes> parts(static_cast<std::size_t>(shard.rank_count()));
+    std::vector<RankBytes> parts(static_cast<std::size_t>(shard.rank_count()));
     if (relay.goes_in == round) {
       append<Sum>(parts[static_cast<std::size_t>(relay.next)], std::span(rows).last(width));
     }
-    const std::vector<Bytes> received = shard.exchange().all_to_all(std::move(parts));
+    const std::vector<RankBytes> received = shard.exchange().all_to_all(std::move(parts));
     if (relay.comes_in != round) continue;
     const auto row = values_of<Sum>(received[static_cast<std::size_t>(relay.previous)]);
     std::ranges::copy(row, rows.begin());

@@ -50,7 +50,7 @@ std::string outcome_of(const std::function<void()>& work) {
 void together(const Shard& shard, const std::function<void()>& work) {
   if (shard.is_whole()) return work();
   const std::string told = outcome_of(work);
-  for (const Bytes& bytes : shard.exchange().all_gather(bytes_of(std::span(told)))) {
+  for (const RankBytes& bytes : shard.exchange().all_gather(bytes_of(std::span(told)))) {
     if (bytes.empty()) continue;
     rethrow({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }

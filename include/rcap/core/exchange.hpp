@@ -10,7 +10,7 @@
 RCAP_API_BEGIN
 namespace rcap {
 
-using Bytes = std::vector<std::byte>;
+using RankBytes = std::vector<std::byte>;
 
 /// What the ranks that share a data set (`Shard`) tell each other: three operations that every
 /// framework for distributed programs has. The core decides what is exchanged; who implements this
@@ -36,10 +36,10 @@ class Exchange {
   virtual void all_reduce(std::span<std::int64_t> numbers, Combine combine) = 0;
   /// The bytes of every rank, in the order of ranks.
   /// @param bytes  any number, another one on each rank
-  [[nodiscard]] virtual std::vector<Bytes> all_gather(std::span<const std::byte> bytes) = 0;
+  [[nodiscard]] virtual std::vector<RankBytes> all_gather(std::span<const std::byte> bytes) = 0;
   /// What every rank had for this one, in the order of ranks.
   /// @param parts  one for each rank, of any length
-  [[nodiscard]] virtual std::vector<Bytes> all_to_all(std::vector<Bytes> parts) = 0;
+  [[nodiscard]] virtual std::vector<RankBytes> all_to_all(std::vector<RankBytes> parts) = 0;
 };
 
 }  // namespace rcap
