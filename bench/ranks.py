@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Memory and time of selection and bookkeeping over several ranks, without a network:
 
-    torchrun --standalone --nproc-per-node 4 bench/ranks.py
+    torchrun --standalone --nproc-per-node 4 bench/ranks.py each    # a pruner for each rank
+    torchrun --standalone --nproc-per-node 4 bench/ranks.py host    # one for all of them
 
-For each way of sharing it prints what the ranks of this host hold together above what they hold without a pruner (PSS:
-a page that several processes share counts in parts), and the seconds to select an epoch and to exchange its losses.
+It prints what the ranks of this host hold together above what they hold without a pruner (PSS: a page that several
+processes share counts in parts), and the seconds to select an epoch and to exchange its losses. One way for each start:
+memory that the first one leaves behind in its processes would be at hand for the second.
 """
 
 import argparse
@@ -39,7 +41,7 @@ def make_shared(options):
     return PruningSampler(functools.partial(make_pruner, options))
 
 
-WAYS = {"a copy for each rank": make_own, "one copy a host": make_shared}
+WAYS = {"each": make_own, "host": make_shared}
 
 
 def memory_of_host():
@@ -77,19 +79,17 @@ def measure(make, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("way", choices=WAYS)
     parser.add_argument("--samples", type=lambda text: int(float(text)), default=10_000_000)
     parser.add_argument("--pruning-rate", type=float, default=0.9)
     options = parser.parse_args()
     dist.init_process_group("gloo")
     measure(make_own, argparse.Namespace(samples=20_000, pruning_rate=0.9))  # loads what a first sampler needs
-    ranks = dist.get_world_size()
+    memory, selecting, exchanging = measure(WAYS[options.way], options)
     if dist.get_rank() == 0:
-        print(f"{options.samples:,} samples, {CLASSES} classes, {options.pruning_rate:.0%} pruned, {ranks} ranks")
-    for way, make in WAYS.items():
-        memory, selecting, exchanging = measure(make, options)
-        if dist.get_rank() == 0:
-            print(f"{way:<22} {memory:8.0f} MiB on the host   select {selecting:6.3f} s   exchange {exchanging:6.3f} s",
-                  flush=True)
+        print(f"{options.way}: {dist.get_world_size()} ranks, {options.samples:,} samples, {CLASSES} classes, "
+              f"{options.pruning_rate:.0%} pruned: {memory:.0f} MiB on the host, select {selecting:.3f} s, "
+              f"exchange {exchanging:.3f} s")
     dist.destroy_process_group()
 
 
