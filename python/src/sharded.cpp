@@ -157,7 +157,7 @@ auto act_on(ShardedHandle& self, const Act& act) {
   return act(*self.pruner);
 }
 
-nb::tuple select(ShardedHandle& self, std::int64_t epoch, const std::string& locality) {
+nb::tuple select_part(ShardedHandle& self, std::int64_t epoch, const std::string& locality) {
   if (locality != "everywhere" && locality != "shard") {
     throw InvalidArgument("select: locality is \"" + locality +
                           "\"; it must be \"everywhere\" or \"shard\"");
@@ -364,7 +364,7 @@ void bind_sharded(nb::module_& module) {
           "bytes_exchanged", [](const ShardedHandle& self) { return self.exchange->bytes(); },
           "Since the pruner was made: the numbers that were reduced, what was gathered, and what "
           "this rank sent.")
-      .def("select", select, nb::arg("epoch"), nb::arg("locality") = "everywhere",
+      .def("select", select_part, nb::arg("epoch"), nb::arg("locality") = "everywhere",
            nb::sig("def select(self, epoch: int, locality: str = 'everywhere') -> "
                    "tuple[NDArray[numpy.int64], NDArray[numpy.float32] | None]"),
            "This rank's samples of an epoch, in the order of training, and their weights, None if "
