@@ -16,7 +16,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 LIST_SOURCES := git ls-files -z '*.cpp' '*.hpp'
 LIST_CORE := git ls-files -z 'src/base/*.cpp' 'src/core/*.cpp' ':!src/base/windows'
-LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$'
+LIST_SHELL_SCRIPTS := git grep -lzE '^\#!.*[/ ](ba)?sh$$' -- ':!*.md'
 
 .PHONY: help setup setup-demo setup-bench build build-tests demo docs test test-core test-portable test-windows \
   test-python test-extras wheels campaign fuzz check-abi bench bench-python format clean \

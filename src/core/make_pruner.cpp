@@ -388,7 +388,7 @@ std::string names_of(const Holds& holds) {
 /// "ucb and epsilon-greedy have it"; empty where no method has that option.
 std::string owners_of(std::string_view option) {
   const auto has_it = [option](const MethodInfo& method) { return has_option(method, option); };
-  const std::string names = names_of(has_it);
+  std::string names = names_of(has_it);
   if (names.empty()) return names;
   return names + (std::ranges::count_if(Methods, has_it) == 1 ? " has it" : " have it");
 }

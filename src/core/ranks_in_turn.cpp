@@ -220,6 +220,7 @@ std::int64_t RanksInTurn::bytes_exchanged() const noexcept { return meeting_->by
 void RanksInTurn::run(const std::function<void(Exchange&)>& work) {
   meeting_->open();
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(meeting_->rank_count()));
   for (int rank = 0; rank < meeting_->rank_count(); ++rank) {
     threads.emplace_back([this, rank, &work] {
       std::exception_ptr error;
