@@ -110,5 +110,6 @@ def test_a_property_is_described_by_its_type_and_its_text():
         describe_property(None, "property", name, vars(rcap.Pruner)[name], None, lines)
         return lines
 
-    assert described("keep_count") == ["`int`. How many samples a pruned epoch trains on."]
+    assert described("keep_count") == ["`int`. How many samples a pruned epoch trains on; with lengths, about how "
+                                       "many."]
     assert described("method") == ["`str`. "]

@@ -33,14 +33,17 @@ def metadata_of(wheel):
 
 
 def extras_of(wheel):
-    """The frameworks that the extras bring, with their ranges."""
-    requirements = map(Requirement, metadata_of(wheel).get_all("Requires-Dist"))
-    return {each.name: each for each in requirements if each.marker and each.name != "torch"}
+    """The frameworks that the extras bring that are tested at both ends, with their ranges."""
+    requirements = list(map(Requirement, metadata_of(wheel).get_all("Requires-Dist")))
+    return {each.name: each for extra in ("lightning", "hf") for each in requirements
+            if each.marker and each.marker.evaluate({"extra": extra}) and each.name != "torch"}
 
 
 def versions_tested(end):
+    """Of the same frameworks; TRL, which is tested at one end only, has a marker."""
     lines = (ROOT / f"requirements/extras-{end}.txt").read_text().splitlines()
-    return dict(line.split("==") for line in lines if "==" in line)
+    tested = [Requirement(line) for line in lines if "==" in line]
+    return {each.name: str(each.specifier).removeprefix("==") for each in tested if each.marker is None}
 
 
 @each_wheel

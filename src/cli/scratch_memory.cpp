@@ -24,9 +24,7 @@ namespace rcap::cli {
 namespace {
 
 /// Addresses that each rank may use; files take room on the disk only where something is written.
-constexpr std::size_t RankBytes = std::size_t{1} << 36;
-/// Smaller blocks are left where they are: there are few bytes in all of them.
-constexpr std::size_t LeastBytes = std::size_t{1} << 20;
+constexpr std::size_t RankAddresses = std::size_t{1} << 36;
 constexpr std::size_t PageBytes = 4096;
 
 /// The blocks of one rank's file.
@@ -36,16 +34,16 @@ class RankFile {
     std::string name = (folder / "rcap-scratch-XXXXXX").string();
     file_ = ::mkostemp(name.data(), O_CLOEXEC);
     const bool is_open = file_ >= 0 && ::unlink(name.c_str()) == 0 &&
-                         ::ftruncate(file_, static_cast<off_t>(RankBytes)) == 0;
-    if (!is_open || ::mmap(begin, RankBytes, PROT_READ | PROT_WRITE,
+                         ::ftruncate(file_, static_cast<off_t>(RankAddresses)) == 0;
+    if (!is_open || ::mmap(begin, RankAddresses, PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file_, 0) == MAP_FAILED) {
       throw BadFile(fmt::format("--scratch {}: no file can be made there: {}", folder.string(),
                                 std::strerror(errno)));
     }
-    free_[0] = RankBytes;
+    free_[0] = RankAddresses;
   }
   ~RankFile() {
-    ::munmap(begin_, RankBytes);
+    ::munmap(begin_, RankAddresses);
     ::close(file_);
   }
   RankFile(const RankFile&) = delete;
@@ -116,12 +114,15 @@ Files& files() {
 
 thread_local int rank_of_thread = -1;
 
+#if !defined(RCAP_SANITIZED)
+
+/// Smaller blocks are left where they are: there are few bytes in all of them.
+constexpr std::size_t LeastBytes = std::size_t{1} << 20;
+
 [[nodiscard]] bool lies_in_files(const void* block) {
   const auto* const byte = static_cast<const std::byte*>(block);
   return byte >= files().begin && byte < files().end;
 }
-
-#if !defined(RCAP_SANITIZED)
 
 void* allocate(std::size_t bytes) {
   if (rank_of_thread >= 0 && bytes >= LeastBytes) {
@@ -147,7 +148,7 @@ void release(void* block) noexcept {
   if (block == nullptr || !lies_in_files(block)) return std::free(block);
   const std::scoped_lock lock(files().mutex);
   const auto rank =
-      static_cast<std::size_t>(static_cast<std::byte*>(block) - files().begin) / RankBytes;
+      static_cast<std::size_t>(static_cast<std::byte*>(block) - files().begin) / RankAddresses;
   files().of_ranks[rank]->release(block);
 }
 
@@ -160,7 +161,7 @@ ScratchMemory::ScratchMemory(const std::filesystem::path& folder, int rank_count
   throw BadFile("--scratch " + folder.string() + ": not available in a build with sanitizers");
 #endif
   Files& all = files();
-  const std::size_t bytes = static_cast<std::size_t>(rank_count) * RankBytes;
+  const std::size_t bytes = static_cast<std::size_t>(rank_count) * RankAddresses;
   void* const addresses =
       ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (addresses == MAP_FAILED) {
@@ -170,7 +171,7 @@ ScratchMemory::ScratchMemory(const std::filesystem::path& folder, int rank_count
   std::vector<std::unique_ptr<RankFile>> of_ranks;
   for (int rank = 0; rank < rank_count; ++rank) {
     of_ranks.push_back(
-        std::make_unique<RankFile>(folder, begin + static_cast<std::size_t>(rank) * RankBytes));
+        std::make_unique<RankFile>(folder, begin + static_cast<std::size_t>(rank) * RankAddresses));
   }
   all.of_ranks = std::move(of_ranks);
   all.peak_bytes = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -165,8 +166,11 @@ class RanksInTurn::Meeting {
   }
 
   void wait_for_turn(int rank, std::unique_lock<std::mutex>& lock) {
-    ranks_[static_cast<std::size_t>(rank)].is_called.wait(
-        lock, [&] { return turn_ == rank || stopped_ || error_; });
+    const auto is_called = [&] { return turn_ == rank || stopped_ || error_; };
+    // In turns, for the same reason as in workers.cpp.
+    while (!ranks_[static_cast<std::size_t>(rank)].is_called.wait_for(lock, std::chrono::hours(1),
+                                                                      is_called)) {
+    }
     if (turn_ != rank || stopped_ || error_) {
       throw InternalError("exchange: another rank has ended and cannot be reached");
     }
