@@ -26,7 +26,8 @@ chapters = {
         "docs/tutorials/several_machines", "docs/tutorials/stop_and_resume", "examples/notebooks/fashion_mnist"],
     "Guides": [
         "docs/install", "docs/advise", "docs/python", "Frameworks <docs/frameworks>",
-        "docs/language", "docs/streams", "Moving from others <docs/moving>", "docs/cpp", "docs/select",
+        "docs/language", "docs/scale", "docs/launchers", "docs/streams", "Moving from others <docs/moving>",
+        "docs/cpp", "docs/select",
         "docs/training", "Studies <docs/studies>", "docs/report", "docs/datasets", "examples/python/README"],
     "Reference": [
         "docs/reference/python", "docs/reference/cpp", "docs/models", "State format <docs/state_format>",

@@ -117,7 +117,8 @@ class ShardedPruner {
   void write_state(const WriteBytes& write);
   /// All ranks: every rank reads its part of such a file, whoever wrote it: one process, or any
   /// number of ranks. On any error all ranks stay as they were.
-  /// @throws BadFile, StateMismatch  as `Pruner::load`, on every rank
+  /// @throws BadFile        as `Pruner::load`, on every rank
+  /// @throws StateMismatch  the same
   void load(const std::filesystem::path& path);
   /// All ranks: the same from the bytes of a whole state, which every rank has.
   void set_state(std::span<const std::byte> bytes);
@@ -126,7 +127,8 @@ class ShardedPruner {
   [[nodiscard]] ShardState shard_state();
   /// All ranks: continues from a state that ranks saved by `shard_state`, on any number of ranks.
   /// @param state  this shard's rows of every field
-  /// @throws BadFile, StateMismatch  as `Pruner::load`, on every rank; all stay as they were
+  /// @throws BadFile        as `Pruner::load`, on every rank; all stay as they were
+  /// @throws StateMismatch  the same
   void set_shard_state(const ShardState& state);
 
  private:
