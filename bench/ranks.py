@@ -3,6 +3,7 @@
 
     torchrun --standalone --nproc-per-node 4 bench/ranks.py each    # a pruner for each rank
     torchrun --standalone --nproc-per-node 4 bench/ranks.py host    # one for all of them
+    torchrun --standalone --nproc-per-node 2 bench/ranks.py shards  # a part of one on each
 
 It prints what the ranks of this host hold together above what they hold without a pruner (PSS: a page that several
 processes share counts in parts), and the seconds to select an epoch and to exchange its losses. One way for each start:
@@ -20,7 +21,7 @@ import torch
 import torch.distributed as dist
 
 import rcap
-from rcap.torch import PruningSampler
+from rcap.torch import PruningSampler, ShardedSampler
 
 CLASSES, EPOCHS = 1000, 3
 
@@ -41,7 +42,11 @@ def make_shared(options):
     return PruningSampler(functools.partial(make_pruner, options))
 
 
-WAYS = {"each": make_own, "host": make_shared}
+def make_sharded(options):
+    return ShardedSampler("rcap", labels_of, total=options.samples, pruning_rate=options.pruning_rate)
+
+
+WAYS = {"each": make_own, "host": make_shared, "shards": make_sharded}
 
 
 def memory_of_host():
