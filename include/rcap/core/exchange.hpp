@@ -10,6 +10,7 @@
 RCAP_API_BEGIN
 namespace rcap {
 
+/// What one rank sends or receives.
 using RankBytes = std::vector<std::byte>;
 
 /// What the ranks that share a data set (`Shard`) tell each other: three operations that every
